@@ -1,0 +1,52 @@
+PYTHON ?= python3
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install reproduce test lint types unit notebooks format clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' Makefile
+
+install: $(STAMP) ## Build .venv from the pins in constraints.txt
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		found=$$($(PYTHON) -c 'import sys; print(sys.version.split()[0])' 2>/dev/null || echo absent); \
+		echo "Python 3.11 or newer is needed but '$(PYTHON)' is $$found; set PYTHON to one." >&2; \
+		exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PIP) hatchling
+	$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+reproduce: $(STAMP) ## Run every derivation and regenerate what comes from them
+	$(BIN)/python -m derivations
+	$(BIN)/python -m derivations --check
+	@echo "Output: crt/formulas.py, derivations/README.md, ERRATA.md, derivations/*.ipynb"
+
+test: lint types unit notebooks ## Run every check: lint, types, unit, notebooks
+
+lint: $(STAMP) ## Check style and formatting (ruff)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(STAMP) ## Check types (pyright)
+	$(BIN)/pyright
+
+unit: $(STAMP) ## Run the test suite (pytest)
+	$(BIN)/python -m pytest -n 2
+
+notebooks: $(STAMP) ## Re-run the committed notebooks and compare every output (nbval)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -p no:cacheprovider \
+		--nbval --nbval-current-env derivations
+
+format: $(STAMP) ## Format and fix the sources (ruff)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## Remove the environment, caches and build products
+	rm -rf .venv .hypothesis .pytest_cache .ruff_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,16 @@
+"""Arrays in: Python numbers, NumPy and JAX arrays brought to one floating dtype."""
+
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+
+def promote(*values: ArrayLike) -> tuple[Array, ...]:
+    """Returns the values as arrays of their common real floating dtype, float32 at least.
+
+    Python numbers adapt to the arrays beside them; integers and half precisions become float32.
+    """
+    dtype = jnp.result_type(*values, 1.0)
+    if jnp.finfo(dtype).bits < 32:
+        dtype = jnp.dtype("float32")
+    return tuple(jnp.asarray(value, dtype) for value in values)

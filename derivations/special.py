@@ -1,0 +1,69 @@
+"""Numerically stable functions: SymPy stand-ins for the routines of `crt/special.py`.
+
+Each stands for an elementary expression, its `definition`: proofs unfold it (`unfold`), the Arb
+evaluator computes it at whatever precision is needed, and the printer emits the stable routine.
+"""
+
+from typing import Any, cast
+
+from sympy import Basic, Dummy, Expr, Function, Integer, besseli, exp, log
+
+
+class Special(Function):
+    """Base of the stand-ins: one argument, a `definition`, and the routine's name in crt."""
+
+    nargs = 1
+    routine: str
+    at_zero: Expr | None = None
+    """The limit at 0 where the definition reads 0/0."""
+
+    @staticmethod
+    def definition(t: Expr) -> Expr:
+        """The elementary expression this function stands for."""
+        raise TypeError("a stand-in must give its definition")
+
+    @property
+    def argument(self) -> Expr:
+        return cast(Expr, self.args[0])
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        u = Dummy("u")
+        return self.definition(u).diff(u).subs(u, self.argument)
+
+
+def _special(name: str, routine: str, definition: Any, at_zero: Any = None) -> type[Special]:
+    """A stand-in class; SymPy tells functions apart by class, so each needs its own."""
+    namespace = {
+        "routine": routine,
+        "definition": staticmethod(definition),
+        "at_zero": None if at_zero is None else Integer(at_zero),
+        "__module__": __name__,
+        "__doc__": f"`crt.special.{routine}`.",
+    }
+    return cast(type[Special], type(name, (Special,), namespace))
+
+
+Log1p = _special("Log1p", "log1p", lambda t: log(1 + t))
+Log1pRatio = _special("Log1pRatio", "log1p_ratio", lambda t: log(1 + t) / t, at_zero=1)
+Log1pGap = _special("Log1pGap", "log1p_gap", lambda t: t - log(1 + t))
+Expm1 = _special("Expm1", "expm1", lambda t: exp(t) - 1)
+Expm1Ratio = _special("Expm1Ratio", "expm1_ratio", lambda t: (exp(t) - 1) / t, at_zero=1)
+LogExpm1 = _special("LogExpm1", "log_expm1", lambda t: log(exp(t) - 1))
+LogOneMinusExp = _special("LogOneMinusExp", "log_one_minus_exp", lambda t: log(1 - exp(-t)))
+LogCosh = _special("LogCosh", "log_cosh", lambda t: log((exp(t) + exp(-t)) / 2))
+LogI0 = _special("LogI0", "log_i0", lambda t: log(besseli(0, t)))
+LogI0e = _special("LogI0e", "log_i0e", lambda t: log(besseli(0, t)) - t)
+LogI0Gap = _special("LogI0Gap", "log_i0_gap", lambda t: t**2 / 4 - log(besseli(0, t)))
+BesselRatio = _special("BesselRatio", "bessel_ratio", lambda t: besseli(1, t) / besseli(0, t))
+Expit = _special("Expit", "expit", lambda t: 1 / (1 + exp(-t)))
+
+
+def unfold(expr: Expr) -> Expr:
+    """`expr` with every stand-in replaced by its elementary definition."""
+
+    def step(node: Basic) -> Basic:
+        return cast(Special, node).definition(cast(Special, node).argument)
+
+    while expr.has(Special):
+        expr = cast(Expr, expr.replace(lambda node: isinstance(node, Special), step))
+    return expr

@@ -1,0 +1,17 @@
+"""Settings of the whole suite: CPU, checked shapes, strict dtypes."""
+
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import hypothesis
+import jax
+import jaxtyping
+
+# Before anything imports crt, so that its annotated shapes and types are checked at each call.
+jaxtyping.install_import_hook("crt", "beartype.beartype")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# Compilation makes a first call slow, so no example has a deadline.
+hypothesis.settings.register_profile("unhurried", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("unhurried")
