@@ -14,6 +14,7 @@ from typing import Any
 
 from derivations.certificate import issued
 from derivations.formula import Formula, check_formulas, is_checked
+from derivations.library import describe
 from derivations.notebooks import FOLDER
 from derivations.printer import print_formula
 
@@ -38,7 +39,12 @@ def handover(namespace: Mapping[str, Any], source: str) -> str:
     return json.dumps(
         {
             "formulas": [
-                {"name": f.name, "statement": f.statement, "source": print_formula(f, place)}
+                {
+                    "name": f.name,
+                    "statement": f.statement,
+                    "source": print_formula(f, place),
+                    "formula": describe(f),
+                }
                 for f in formulas
             ],
             "statements": [asdict(s) for s in namespace["STATEMENTS"]],
