@@ -58,7 +58,7 @@ def gerf_d(A: Num[ArrayLike, "..."], d: Real[ArrayLike, "..."]) -> Complex[Array
 
     Statement: thm-gerf
     Formula: exp(d*log(1 - 4*A)/4)
-    Domain: -100 <= Re A < 0.25, -100 <= Im A <= 100; d = 1 ... 64
+    Domain: -100 <= Re A < 0.25, -100 <= Im A <= 100; d = 1 ... 32
     Source: derivations/02_generalized_exponential.py
     """
     A_re, A_im, d = promote(jnp.real(A), jnp.imag(A), d)
@@ -111,7 +111,7 @@ def log_second_moment_gerf(
         8*re(A))**2 + 64*im(A)**2) + 1))*cos(d*(-arg(1 - 8*A)/2 + arg(1 - 4*A)) + 8*s*z*im(A)/((1 -
         8*re(A))**2 + 64*im(A)**2)) + exp(d*log(1 + (16*re(A)**2 + 16*im(A)**2)/(1 - 8*re(A)))/2 +
         z*(s/2 + (s + 2*Abs(4*A - 1))/(2 - 16*re(A)))))*exp(n*(-s - 1))/2)
-    Domain: -100 <= Re A < 0.125, -100 <= Im A <= 100; s = +1 or -1; d = 1 ... 4096; 0 <= z <=
+    Domain: -100 <= Re A <= 0.12, -100 <= Im A <= 100; s = +1 or -1; d = 1 ... 4096; 0 <= z <=
         10000; 0 <= n <= 10000
     Source: derivations/03_variance.py
     """
@@ -121,9 +121,8 @@ def log_second_moment_gerf(
     N = jnp.sqrt(v**2 + (u + 1) ** 2)
     m = (1 / 2) * v**2 / (u * (N + u + 1))
     w2 = u**2 + v**2
-    b = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u) + z * (
-        m + jnp.where(s > 0, 1 / u, 1)
-    )
+    ell = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u)
+    P = ell + z * (m + jnp.where(s > 0, 1 + 1 / u, 0))
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
@@ -131,9 +130,8 @@ def log_second_moment_gerf(
         s > 0, v / w2, -v / w2
     )
     return (
-        b
+        P
         - n * (s + 1)
-        + s * z
         + jnp.log(jnp.exp(g) * (jnp.cos((1 / 2) * theta)) ** 2 - (1 / 2) * special.expm1(g))
     )
 
@@ -152,8 +150,8 @@ def second_moment_gerf(
         + 64*im(A)**2) + 1))*cos(d*(-arg(1 - 8*A)/2 + arg(1 - 4*A)) + 8*s*z*im(A)/((1 - 8*re(A))**2
         + 64*im(A)**2)) + exp(d*log(1 + (16*re(A)**2 + 16*im(A)**2)/(1 - 8*re(A)))/2 + z*(s/2 + (s +
         2*Abs(4*A - 1))/(2 - 16*re(A)))))*exp(n*(-s - 1))/2
-    Domain: -0.5 <= Re A <= 0.1, -0.5 <= Im A <= 0.5; s = +1 or -1; d = 1 ... 16; 0 <= z <= 8; 0 <=
-        n <= 8
+    Domain: -0.5 <= Re A <= 0.05, -0.25 <= Im A <= 0.25; s = +1 or -1; d = 1 ... 16; 0 <= z <= 8; 0
+        <= n <= 8
     Source: derivations/03_variance.py
     """
     A_re, A_im, s, d, z, n = promote(jnp.real(A), jnp.imag(A), s, d, z, n)
@@ -162,9 +160,8 @@ def second_moment_gerf(
     N = jnp.sqrt(v**2 + (u + 1) ** 2)
     m = (1 / 2) * v**2 / (u * (N + u + 1))
     w2 = u**2 + v**2
-    b = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u) + z * (
-        m + jnp.where(s > 0, 1 / u, 1)
-    )
+    ell = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u)
+    P = ell + z * (m + jnp.where(s > 0, 1 + 1 / u, 0))
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
@@ -172,7 +169,7 @@ def second_moment_gerf(
         s > 0, v / w2, -v / w2
     )
     return (jnp.exp(g) * (jnp.cos((1 / 2) * theta)) ** 2 - (1 / 2) * special.expm1(g)) * jnp.exp(
-        b - n * (s + 1) + s * z
+        P - n * (s + 1)
     )
 
 
@@ -190,7 +187,7 @@ def log_variance_gerf(
         8*re(A))**2 + 64*im(A)**2) + 1))*cos(d*(-arg(1 - 8*A)/2 + arg(1 - 4*A)) + 8*s*z*im(A)/((1 -
         8*re(A))**2 + 64*im(A)**2)) + exp(d*log(1 + (16*re(A)**2 + 16*im(A)**2)/(1 - 8*re(A)))/2 +
         z*(s/2 + (s + 2*Abs(4*A - 1))/(2 - 16*re(A)))))*exp(n*(-s - 1))/2 - exp(-n*(s + 1) + s*z))
-    Domain: -100 <= Re A < 0.125, -100 <= Im A <= 100; s = +1 or -1; d = 1 ... 4096; 0 < z <= 10000;
+    Domain: -100 <= Re A <= 0.12, -100 <= Im A <= 100; s = +1 or -1; d = 1 ... 4096; 0 < z <= 10000;
         0 <= n <= 10000
     Source: derivations/03_variance.py
     """
@@ -200,15 +197,17 @@ def log_variance_gerf(
     N = jnp.sqrt(v**2 + (u + 1) ** 2)
     m = (1 / 2) * v**2 / (u * (N + u + 1))
     w2 = u**2 + v**2
-    b = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u) + z * (
-        m + jnp.where(s > 0, 1 / u, 1)
-    )
+    ell = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u)
+    P = ell + z * (m + jnp.where(s > 0, 1 + 1 / u, 0))
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
+    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
+        s > 0, v / w2, -v / w2
+    )
     h = (
         -(1 / 8) * d * special.log1p(v**2 / u**2)
-        + (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u)
+        + ell
         + z
         * (
             (1 / 2) * m
@@ -217,15 +216,14 @@ def log_variance_gerf(
             )
         )
     )
-    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
-        s > 0, v / w2, -v / w2
-    )
     delta = h + special.log_cosh((1 / 2) * g)
     return (
-        delta
+        P
         - n * (s + 1)
-        + s * z
-        + jnp.log(-jnp.exp(b - delta + g) * (jnp.sin((1 / 2) * theta)) ** 2 - special.expm1(-delta))
+        + special.log(
+            -2 * (jnp.sin((1 / 2) * theta)) ** 2 * special.expit(g) - special.expm1(-delta)
+        )
+        + special.log1p((1 / 2) * special.expm1(g))
     )
 
 
@@ -243,8 +241,8 @@ def variance_gerf(
         + 64*im(A)**2) + 1))*cos(d*(-arg(1 - 8*A)/2 + arg(1 - 4*A)) + 8*s*z*im(A)/((1 - 8*re(A))**2
         + 64*im(A)**2)) + exp(d*log(1 + (16*re(A)**2 + 16*im(A)**2)/(1 - 8*re(A)))/2 + z*(s/2 + (s +
         2*Abs(4*A - 1))/(2 - 16*re(A)))))*exp(n*(-s - 1))/2 - exp(-n*(s + 1) + s*z)
-    Domain: -0.5 <= Re A <= 0.1, -0.5 <= Im A <= 0.5; s = +1 or -1; d = 1 ... 16; 0 <= z <= 8; 0 <=
-        n <= 8
+    Domain: -0.5 <= Re A <= 0.05, -0.25 <= Im A <= 0.25; s = +1 or -1; d = 1 ... 16; 0 <= z <= 8; 0
+        <= n <= 8
     Source: derivations/03_variance.py
     """
     A_re, A_im, s, d, z, n = promote(jnp.real(A), jnp.imag(A), s, d, z, n)
@@ -253,15 +251,17 @@ def variance_gerf(
     N = jnp.sqrt(v**2 + (u + 1) ** 2)
     m = (1 / 2) * v**2 / (u * (N + u + 1))
     w2 = u**2 + v**2
-    b = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u) + z * (
-        m + jnp.where(s > 0, 1 / u, 1)
-    )
+    ell = (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u)
+    P = ell + z * (m + jnp.where(s > 0, 1 + 1 / u, 0))
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
+    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
+        s > 0, v / w2, -v / w2
+    )
     h = (
         -(1 / 8) * d * special.log1p(v**2 / u**2)
-        + (1 / 2) * d * special.log1p((16 * A_re**2 + 16 * A_im**2) / u)
+        + ell
         + z
         * (
             (1 / 2) * m
@@ -270,13 +270,10 @@ def variance_gerf(
             )
         )
     )
-    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
-        s > 0, v / w2, -v / w2
-    )
     delta = h + special.log_cosh((1 / 2) * g)
     return (
-        -jnp.exp(b - delta + g) * (jnp.sin((1 / 2) * theta)) ** 2 - special.expm1(-delta)
-    ) * jnp.exp(delta - n * (s + 1) + s * z)
+        -2 * (jnp.sin((1 / 2) * theta)) ** 2 * special.expit(g) - special.expm1(-delta)
+    ) * jnp.exp(P - n * (s + 1) + special.log1p((1 / 2) * special.expm1(g)))
 
 
 def log_second_moment_trig(z: Real[ArrayLike, "..."]) -> Float[Array, "..."]:
@@ -590,7 +587,11 @@ def log_second_moment_pois(
     Source: derivations/05_discrete.py
     """
     x, y, lam = promote(x, y, lam)
-    return jnp.sum(lam[..., None] - x**2 - y**2 + x**2 * y**2 / lam[..., None], axis=-1)
+    log_m2 = jnp.sum(
+        -((jnp.abs(x) - jnp.abs(y)) ** 2) + (lam[..., None] - jnp.abs(x * y)) ** 2 / lam[..., None],
+        axis=-1,
+    )
+    return log_m2
 
 
 def second_moment_pois(
@@ -600,11 +601,15 @@ def second_moment_pois(
 
     Statement: thm-pois
     Formula: exp(Sum(lam - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/lam, (l, 1, d)))
-    Domain: -1 <= x_l <= 1; -1 <= y_l <= 1; 0.1 <= lam <= 2
+    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= lam <= 1
     Source: derivations/05_discrete.py
     """
     x, y, lam = promote(x, y, lam)
-    return jnp.exp(jnp.sum(lam[..., None] - x**2 - y**2 + x**2 * y**2 / lam[..., None], axis=-1))
+    log_m2 = jnp.sum(
+        -((jnp.abs(x) - jnp.abs(y)) ** 2) + (lam[..., None] - jnp.abs(x * y)) ** 2 / lam[..., None],
+        axis=-1,
+    )
+    return jnp.exp(log_m2)
 
 
 def log_variance_pois(
@@ -619,9 +624,12 @@ def log_variance_pois(
     Source: derivations/05_discrete.py
     """
     x, y, lam = promote(x, y, lam)
-    log_k2 = -jnp.sum((x - y) ** 2, axis=-1)
+    log_m2 = jnp.sum(
+        -((jnp.abs(x) - jnp.abs(y)) ** 2) + (lam[..., None] - jnp.abs(x * y)) ** 2 / lam[..., None],
+        axis=-1,
+    )
     delta = jnp.sum((lam[..., None] - x * y) ** 2 / lam[..., None], axis=-1)
-    return log_k2 + special.log_expm1(delta)
+    return log_m2 + special.log_one_minus_exp(delta)
 
 
 def variance_pois(
@@ -632,13 +640,16 @@ def variance_pois(
     Statement: thm-pois
     Formula: exp(Sum(lam - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/lam, (l, 1, d))) - exp(-Sum((x[l] -
         y[l])**2, (l, 1, d)))
-    Domain: -1 <= x_l <= 1; -1 <= y_l <= 1; 0.1 <= lam <= 2
+    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= lam <= 1
     Source: derivations/05_discrete.py
     """
     x, y, lam = promote(x, y, lam)
-    log_k2 = -jnp.sum((x - y) ** 2, axis=-1)
+    log_m2 = jnp.sum(
+        -((jnp.abs(x) - jnp.abs(y)) ** 2) + (lam[..., None] - jnp.abs(x * y)) ** 2 / lam[..., None],
+        axis=-1,
+    )
     delta = jnp.sum((lam[..., None] - x * y) ** 2 / lam[..., None], axis=-1)
-    return -jnp.exp(delta + log_k2) * special.expm1(-delta)
+    return -jnp.exp(log_m2) * special.expm1(-delta)
 
 
 def log_second_moment_optpois(
@@ -652,7 +663,10 @@ def log_second_moment_optpois(
     Source: derivations/05_discrete.py
     """
     x, y, rates = promote(x, y, rates)
-    return jnp.sum(rates - x**2 - y**2 + x**2 * y**2 / rates, axis=-1)
+    log_m2 = jnp.sum(
+        (-jnp.abs(x * y) + rates) ** 2 / rates - (jnp.abs(x) - jnp.abs(y)) ** 2, axis=-1
+    )
+    return log_m2
 
 
 def second_moment_optpois(
@@ -662,11 +676,14 @@ def second_moment_optpois(
 
     Statement: opt-dirf
     Formula: exp(Sum(rates[l] - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/rates[l], (l, 1, d)))
-    Domain: -1 <= x_l <= 1; -1 <= y_l <= 1; 0.1 <= rates_l <= 2
+    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= rates_l <= 1
     Source: derivations/05_discrete.py
     """
     x, y, rates = promote(x, y, rates)
-    return jnp.exp(jnp.sum(rates - x**2 - y**2 + x**2 * y**2 / rates, axis=-1))
+    log_m2 = jnp.sum(
+        (-jnp.abs(x * y) + rates) ** 2 / rates - (jnp.abs(x) - jnp.abs(y)) ** 2, axis=-1
+    )
+    return jnp.exp(log_m2)
 
 
 def log_variance_optpois(
@@ -681,9 +698,11 @@ def log_variance_optpois(
     Source: derivations/05_discrete.py
     """
     x, y, rates = promote(x, y, rates)
-    log_k2 = -jnp.sum((x - y) ** 2, axis=-1)
+    log_m2 = jnp.sum(
+        (-jnp.abs(x * y) + rates) ** 2 / rates - (jnp.abs(x) - jnp.abs(y)) ** 2, axis=-1
+    )
     delta = jnp.sum((rates - x * y) ** 2 / rates, axis=-1)
-    return log_k2 + special.log_expm1(delta)
+    return log_m2 + special.log_one_minus_exp(delta)
 
 
 def variance_optpois(
@@ -694,13 +713,15 @@ def variance_optpois(
     Statement: opt-dirf
     Formula: exp(Sum(rates[l] - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/rates[l], (l, 1, d))) -
         exp(-Sum((x[l] - y[l])**2, (l, 1, d)))
-    Domain: -1 <= x_l <= 1; -1 <= y_l <= 1; 0.1 <= rates_l <= 2
+    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= rates_l <= 1
     Source: derivations/05_discrete.py
     """
     x, y, rates = promote(x, y, rates)
-    log_k2 = -jnp.sum((x - y) ** 2, axis=-1)
+    log_m2 = jnp.sum(
+        (-jnp.abs(x * y) + rates) ** 2 / rates - (jnp.abs(x) - jnp.abs(y)) ** 2, axis=-1
+    )
     delta = jnp.sum((rates - x * y) ** 2 / rates, axis=-1)
-    return -jnp.exp(delta + log_k2) * special.expm1(-delta)
+    return -jnp.exp(log_m2) * special.expm1(-delta)
 
 
 def log_second_moment_geom(
@@ -715,13 +736,24 @@ def log_second_moment_geom(
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
-    return jnp.sum(
-        -jnp.log(p[..., None])
-        + special.log_i0(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
-        - x**2
-        - y**2,
+    log_m2 = jnp.sum(
+        jnp.where(
+            (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
+            -jnp.log(p[..., None])
+            + special.log_i0(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
+            - x**2
+            - y**2,
+            2
+            * p[..., None]
+            * jnp.abs(x * y)
+            / (jnp.sqrt(1 - p[..., None]) * (jnp.sqrt(1 - p[..., None]) + 1))
+            - (jnp.abs(x) - jnp.abs(y)) ** 2
+            - jnp.log(p[..., None])
+            + special.log_i0e(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])),
+        ),
         axis=-1,
     )
+    return log_m2
 
 
 def second_moment_geom(
@@ -732,19 +764,28 @@ def second_moment_geom(
     Statement: thm-geom
     Formula: exp(Sum(-log(p) + log(besseli(0, 2*Abs(x[l]*y[l])/sqrt(1 - p))) - x[l]**2 - y[l]**2,
         (l, 1, d)))
-    Domain: -1 <= x_l <= 1; -1 <= y_l <= 1; 0.1 <= p <= 0.9
+    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.3 <= p <= 0.9
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
-    return jnp.exp(
-        jnp.sum(
+    log_m2 = jnp.sum(
+        jnp.where(
+            (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
             -jnp.log(p[..., None])
             + special.log_i0(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
             - x**2
             - y**2,
-            axis=-1,
-        )
+            2
+            * p[..., None]
+            * jnp.abs(x * y)
+            / (jnp.sqrt(1 - p[..., None]) * (jnp.sqrt(1 - p[..., None]) + 1))
+            - (jnp.abs(x) - jnp.abs(y)) ** 2
+            - jnp.log(p[..., None])
+            + special.log_i0e(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])),
+        ),
+        axis=-1,
     )
+    return jnp.exp(log_m2)
 
 
 def log_variance_geom(
@@ -759,7 +800,23 @@ def log_variance_geom(
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
-    log_k2 = -jnp.sum((x - y) ** 2, axis=-1)
+    log_m2 = jnp.sum(
+        jnp.where(
+            (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
+            -jnp.log(p[..., None])
+            + special.log_i0(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
+            - x**2
+            - y**2,
+            2
+            * p[..., None]
+            * jnp.abs(x * y)
+            / (jnp.sqrt(1 - p[..., None]) * (jnp.sqrt(1 - p[..., None]) + 1))
+            - (jnp.abs(x) - jnp.abs(y)) ** 2
+            - jnp.log(p[..., None])
+            + special.log_i0e(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])),
+        ),
+        axis=-1,
+    )
     delta = jnp.sum(
         jnp.where(
             (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
@@ -771,13 +828,12 @@ def log_variance_geom(
             * jnp.abs(x * y)
             / (jnp.sqrt(1 - p[..., None]) * (jnp.sqrt(1 - p[..., None]) + 1))
             - jnp.log(p[..., None])
-            + 2 * jnp.abs(x * y)
             + special.log_i0e(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
-            - 2 * x * y,
+            + 4 * jnp.maximum(0, -x * y),
         ),
         axis=-1,
     )
-    return log_k2 + special.log_expm1(delta)
+    return log_m2 + special.log_one_minus_exp(delta)
 
 
 def variance_geom(
@@ -788,11 +844,27 @@ def variance_geom(
     Statement: thm-geom
     Formula: exp(Sum(-log(p) + log(besseli(0, 2*Abs(x[l]*y[l])/sqrt(1 - p))) - x[l]**2 - y[l]**2,
         (l, 1, d))) - exp(-Sum((x[l] - y[l])**2, (l, 1, d)))
-    Domain: -1 <= x_l <= 1; -1 <= y_l <= 1; 0.1 <= p <= 0.9
+    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.3 <= p <= 0.9
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
-    log_k2 = -jnp.sum((x - y) ** 2, axis=-1)
+    log_m2 = jnp.sum(
+        jnp.where(
+            (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
+            -jnp.log(p[..., None])
+            + special.log_i0(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
+            - x**2
+            - y**2,
+            2
+            * p[..., None]
+            * jnp.abs(x * y)
+            / (jnp.sqrt(1 - p[..., None]) * (jnp.sqrt(1 - p[..., None]) + 1))
+            - (jnp.abs(x) - jnp.abs(y)) ** 2
+            - jnp.log(p[..., None])
+            + special.log_i0e(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])),
+        ),
+        axis=-1,
+    )
     delta = jnp.sum(
         jnp.where(
             (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
@@ -804,13 +876,12 @@ def variance_geom(
             * jnp.abs(x * y)
             / (jnp.sqrt(1 - p[..., None]) * (jnp.sqrt(1 - p[..., None]) + 1))
             - jnp.log(p[..., None])
-            + 2 * jnp.abs(x * y)
             + special.log_i0e(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
-            - 2 * x * y,
+            + 4 * jnp.maximum(0, -x * y),
         ),
         axis=-1,
     )
-    return -jnp.exp(delta + log_k2) * special.expm1(-delta)
+    return -jnp.exp(log_m2) * special.expm1(-delta)
 
 
 def geom_stationarity(

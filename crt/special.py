@@ -18,6 +18,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Inexact
 
 from crt import tables
+from crt.series import (  # noqa: F401 - generated formulas find every routine here
+    log_orthogonal_deficit,
+    orthogonal_deficit,
+    orthogonal_trig,
+)
 
 
 def _prefix(coefficients: tuple[float, ...], t: Array, reach: float) -> tuple[float, ...]:
@@ -68,6 +73,17 @@ def _complex_log1p(z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
     excess = jnp.where(near, a * (2 + a) + b * b, 0.0)
     real = jnp.where(near, 0.5 * log1p(excess), jnp.real(jnp.log(1 + z)))
     return jax.lax.complex(real, jnp.arctan2(b, u))
+
+
+@jax.custom_jvp
+def log(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """Returns log t for t >= 0; -inf at t = 0, with derivative 0 there."""
+    return jnp.log(jnp.asarray(t))
+
+
+def _log_slope(t: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Returns 1/t, and 0 at t = 0."""
+    return jnp.where(t == 0, 0.0, 1 / jnp.where(t == 0, 1.0, t))
 
 
 @jax.custom_jvp
@@ -323,6 +339,7 @@ def _log_i0_gap_slope(t: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 for _function, _slope in (
+    (log, _log_slope),
     (log1p, _log1p_slope),
     (log1p_gap, _log1p_gap_slope),
     (log_expm1, _log_expm1_slope),

@@ -350,7 +350,7 @@ FORMULAS = [
         "thm-gerf",
         "Coefficient D of a GERF.",
         (A, d),
-        {A: parameter, d: Whole(1, 64)},
+        {A: parameter, d: Whole(1, 32)},
         expr=exp(d * Log1p(-4 * A) / 4),
         definition=exp(d * log(1 - 4 * A) / 4),
     ),

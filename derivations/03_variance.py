@@ -50,7 +50,7 @@ from derivations.identities import (
     gaussian_mean_arb,
     log_gaussian_mean,
 )
-from derivations.special import Expm1, Log1p, LogCosh, LogExpm1, LogOneMinusExp
+from derivations.special import Expit, Expm1, Log, Log1p, LogCosh, LogExpm1, LogOneMinusExp
 from derivations.symbols import A, d, n, s, z
 
 # %% [markdown]
@@ -339,90 +339,73 @@ refute(
 # %% [markdown]
 # ## Forms that keep their digits
 #
-# $e^P$, $e^Q$ overflow and their sum cancels against $K^2$. Divide by $K^2=e^{sz-(s+1)n}$ and put
-# $$b=P-sz,\qquad g=\mathrm{Re}\,Q-P\le0,\qquad \theta=\mathrm{Im}\,Q .$$
-# Then the second moment over $K^2$ is $\tfrac12e^b(1+e^g\cos\theta)=e^b\big(-\tfrac12(e^g-1)+e^g\cos^2\tfrac\theta2\big)$, a sum of
-# two non-negative terms. With $u+iv=1-8A$, $N=|2-8A|$ and $m=\frac{v^2}{2u(N+u+1)}$:
+# $e^P$, $e^Q$ overflow and their sum cancels against $K^2$. Put $g=\mathrm{Re}\,Q-P\le0$ and $\theta=\mathrm{Im}\,Q$. Then the second moment
+# is $\tfrac12e^{P-(s+1)n}(1+e^g\cos\theta)=e^{P-(s+1)n}\big(-\tfrac12(e^g-1)+e^g\cos^2\tfrac\theta2\big)$, a sum of two non-negative terms. With
+# $u+iv=1-8A$, $N=|2-8A|$ and $m=\frac{v^2}{2u(N+u+1)}$:
 #
 # | | s = +1 | s = -1 |
 # |---|---|---|
-# | b = (d/2) log1p(16\|A\|²/u) + z·( · ) | 1/u + m | 1 + m |
+# | P = (d/2) log1p(16\|A\|²/u) + z·( · ) | 1 + 1/u + m | m |
 # | g = -(d/4) log1p(v²/u²) - z·( · ) | v²/(u(u²+v²)) + m | 1 + u/(u²+v²) + m |
-# | h = b + g/2: the z-coefficient | (2u²+v²)/(2u(u²+v²)) + m/2 | (v² - 8u Re A)/(2(u²+v²)) + m/2 |
+# | h = P - sz + g/2: the z-coefficient | (2u²+v²)/(2u(u²+v²)) + m/2 | (v² - 8u Re A)/(2(u²+v²)) + m/2 |
 #
 # No entry subtracts nearly equal numbers (m replaces $N-u-1$).
 
 # %%
 u, v, N, m, w2 = symbols("u v N m w2", real=True)
-b, gap, h, theta, delta = symbols("b g h theta delta", real=True)
+ell, P_let, gap, h, theta, delta = symbols("ell P g h theta delta", real=True)
 parts = (
     (u, 1 - 8 * re(A)),
     (v, -8 * im(A)),
     (N, sqrt((u + 1) ** 2 + v**2)),
     (m, v**2 / (2 * u * (N + u + 1))),
     (w2, u**2 + v**2),
+    (ell, d * Log1p(16 * (re(A) ** 2 + im(A) ** 2) / u) / 2),
 )
-b_form = d * Log1p(16 * (re(A) ** 2 + im(A) ** 2) / u) / 2 + z * (
-    m + Piecewise((1 / u, s > 0), (1, True))
-)
+P_form = ell + z * (m + Piecewise((1 + 1 / u, s > 0), (0, True)))
 gap_form = -d * Log1p((v / u) ** 2) / 4 - z * (
     m + Piecewise((v**2 / (u * w2), s > 0), (1 + u / w2, True))
 )
-h_form = (
-    d * Log1p(16 * (re(A) ** 2 + im(A) ** 2) / u) / 2
-    - d * Log1p((v / u) ** 2) / 8
-    + z
-    * (
-        m / 2
-        + Piecewise(
-            ((2 * u**2 + v**2) / (2 * u * w2), s > 0), ((v**2 - 8 * u * re(A)) / (2 * w2), True)
-        )
-    )
-)
+plus, minus = (2 * u**2 + v**2) / (2 * u * w2), (v**2 - 8 * u * re(A)) / (2 * w2)
+h_form = ell - d * Log1p((v / u) ** 2) / 8 + z * (m / 2 + Piecewise((plus, s > 0), (minus, True)))
 theta_form = d * (atan2(v, u + 1) - atan2(v, u) / 2) - z * Piecewise(
     (v / w2, s > 0), (-v / w2, True)
 )
 
 # %% [markdown]
-# The variance over $K^2$ is the second moment over $K^2$ minus 1. With $h=b+g/2$ and $\delta=h+\log\cosh(g/2)$, that is
-# $e^\delta=\tfrac12e^b(1+e^g)$,
-# $$\frac{\mathrm{Var}}{K^2}=e^\delta-1-e^{b+g}\sin^2\tfrac\theta2=e^{\delta}\Big(1-e^{-\delta}-e^{b+g-\delta}\sin^2\tfrac\theta2\Big).$$
+# The variance is the second moment minus $K^2=e^{sz-(s+1)n}$. With $h=P-sz+g/2$ and $\delta=h+\log\cosh(g/2)$, that is
+# $K^2e^\delta=\tfrac12e^{P-(s+1)n}(1+e^g)$,
+# $$\mathrm{Var}=\tfrac12e^{P-(s+1)n}(1+e^g)\Big(1-e^{-\delta}-\frac{2e^g}{1+e^g}\sin^2\tfrac\theta2\Big).$$
 # For real A the sine is 0 and nothing cancels; for complex A what is left is accurate relative to the second moment.
 #
-# The definition below is the paper's, with P, Re Q, Im Q as names; the lemmas `P = b + sz`, `Re Q = b + g + sz`,
-# `Im Q = θ` and `δ = b + g/2 + log cosh(g/2)` are each reduced to 0, for both signs.
+# The definition below is the paper's, with P, Re Q, Im Q as names `P0`, `ReQ`, `ImQ`; the lemmas `P0 = P`, `ReQ = P + g`,
+# `ImQ = θ` and `δ = P - sz + g/2 + log cosh(g/2)` are each reduced to 0, for both signs.
 
 # %%
-P_name, ReQ, ImQ = symbols("P ReQ ImQ", real=True)
+P0, ReQ, ImQ = symbols("P0 ReQ ImQ", real=True)
 paper = (
-    (P_name, P),
+    (P0, P),
     (ReQ, d * (log(Abs(1 - 4 * A)) - log(Abs(1 - 8 * A)) / 2) + z * re(alpha2.subs(s, 1)) * s),
     (ImQ, d * (arg(1 - 4 * A) - arg(1 - 8 * A) / 2) + z * im(alpha2.subs(s, 1)) * s),
 )
-lemmas = {P_name: b + s * z, ReQ: b + gap + s * z, ImQ: theta}
-excess_lemma = {delta: b + gap / 2 + LogCosh(gap / 2)}
-second_moment = exp(-(s + 1) * n) * (exp(ReQ) * cos(ImQ) + exp(P_name)) / 2
-parameter = Complex(Real(-100, 0.125, open_high=True), Real(-100, 100))
+lemmas = {P0: P_let, ReQ: P_let + gap, ImQ: theta}
+excess_lemma = {delta: P_let - s * z + gap / 2 + LogCosh(gap / 2)}
+second_moment = exp(-(s + 1) * n) * (exp(ReQ) * cos(ImQ) + exp(P0)) / 2
+parameter = Complex(Real(-100, 0.12), Real(-100, 100))
 log_domain = {A: parameter, s: Sign(), d: Whole(1, 4096), z: Real(0, 10000), n: Real(0, 10000)}
 linear_domain = {
-    A: Complex(Real(-0.5, 0.1), Real(-0.5, 0.5)),
+    A: Complex(Real(-0.5, 0.05), Real(-0.25, 0.25)),
     s: Sign(),
     d: Whole(1, 16),
     z: Real(0, 8),
     n: Real(0, 8),
 }
 
-log_second = s * z - (s + 1) * n + b + log(-Expm1(gap) / 2 + exp(gap) * cos(theta / 2) ** 2)
-one_minus = -Expm1(-delta) - exp(b + gap - delta) * sin(theta / 2) ** 2
-moment_lets = (*parts, (b, b_form), (gap, gap_form), (theta, theta_form))
-variance_lets = (
-    *parts,
-    (b, b_form),
-    (gap, gap_form),
-    (h, h_form),
-    (theta, theta_form),
-    (delta, h + LogCosh(gap / 2)),
-)
+log_second = P_let - (s + 1) * n + log(-Expm1(gap) / 2 + exp(gap) * cos(theta / 2) ** 2)
+log_upper = P_let - (s + 1) * n + Log1p(Expm1(gap) / 2)
+one_minus = -Expm1(-delta) - 2 * Expit(gap) * sin(theta / 2) ** 2
+moment_lets = (*parts, (P_let, P_form), (gap, gap_form), (theta, theta_form))
+variance_lets = (*moment_lets, (h, h_form), (delta, h + LogCosh(gap / 2)))
 
 # %% [markdown]
 # ## Planted errors
@@ -522,7 +505,7 @@ FORMULAS = [
         "thm-gerf-var",
         "Logarithm of the variance of a GERF product.",
         domain={**log_domain, z: Real(0, 10000, open_low=True)},
-        expr=s * z - (s + 1) * n + delta + log(one_minus),
+        expr=log_upper + Log(one_minus),
         definition=log(second_moment - K2),
         **variance,
     ),
@@ -531,7 +514,7 @@ FORMULAS = [
         "thm-gerf-var",
         "Variance of a GERF product.",
         domain=linear_domain,
-        expr=exp(s * z - (s + 1) * n + delta) * one_minus,
+        expr=exp(log_upper) * one_minus,
         definition=second_moment - K2,
         **variance,
     ),

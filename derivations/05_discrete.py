@@ -20,6 +20,7 @@ from flint import acb
 from sympy import (
     Abs,
     IndexedBase,
+    Max,
     Piecewise,
     Rational,
     S,
@@ -40,7 +41,15 @@ from derivations.domain import Real, Vector, Whole
 from derivations.formula import Erratum, Formula, Statement, check_formulas
 from derivations.identities import reference, series_arb
 from derivations.intervals import prove_positive
-from derivations.special import BesselRatio, Expm1, Log1pGap, LogExpm1, LogI0, LogI0e, LogI0Gap
+from derivations.special import (
+    BesselRatio,
+    Expm1,
+    Log1pGap,
+    LogI0,
+    LogI0e,
+    LogI0Gap,
+    LogOneMinusExp,
+)
 from derivations.symbols import d, l, lam, p, q, x, x_l, y, y_l
 
 # %% [markdown]
@@ -360,23 +369,29 @@ verify(
 # %% [markdown]
 # ## Forms that keep their digits
 #
-# For GeomRF the excess of one coordinate is $\delta_l=-\log p+\log I_0(t)-2c$, $t=2|c|/\sqrt{1-p}$. Near the optimum and for small c its terms cancel
-# to second order. With $u=1-p$:
-# - $t\le3$: $\delta_l=\frac{(u-c)^2}u+\big(-\log(1-u)-u\big)-\big(\tfrac{t^2}4-\log I_0(t)\big)$, each bracket computed by its own series;
-# - $t>3$: $\delta_l=-\log p+2|c|\frac{p}{\sqrt u(1+\sqrt u)}+2(|c|-c)+\log\big(e^{-t}I_0(t)\big)$.
+# **Second moments.** $\|x\|^2+\|y\|^2$ cancels against the rest when the parameter fits the data. In one coordinate, with
+# $c=x_ly_l$, $x_l^2+y_l^2=(|x_l|-|y_l|)^2+2|c|$, so
+# - Poisson: $\lambda+\frac{c^2}\lambda-x_l^2-y_l^2=\frac{(\lambda-|c|)^2}\lambda-(|x_l|-|y_l|)^2$;
+# - geometric, $t=2|c|/\sqrt u$, $u=1-p$: $-\log p+\log I_0(t)-x_l^2-y_l^2$ as it stands for $t\le3$, and beyond
+#   $-\log p+\log\big(e^{-t}I_0(t)\big)+2|c|\frac{p}{\sqrt u(1+\sqrt u)}-(|x_l|-|y_l|)^2$.
 #
-# Both branches equal the definition for every c; each is checked alone.
+# **Variances.** $\log\mathrm{Var}=\log(\text{second moment})+\log(1-e^{-\delta})$. For GeomRF the excess of one coordinate is
+# $\delta_l=-\log p+\log I_0(t)-2c$. Near the optimum and for small c its terms cancel to second order:
+# - $t\le3$: $\delta_l=\frac{(u-c)^2}u+\big(-\log(1-u)-u\big)-\big(\tfrac{t^2}4-\log I_0(t)\big)$, each bracket computed by its own series;
+# - $t>3$: $\delta_l=-\log p+2|c|\frac{p}{\sqrt u(1+\sqrt u)}+4\max(-c,0)+\log\big(e^{-t}I_0(t)\big)$.
+#
+# All branches equal the definition for every c; each is checked alone.
 
 # %%
 c_l = x[l] * y[l]
 t_l = 2 * Abs(c_l) / sqrt(1 - p)
+apart = (Abs(x[l]) - Abs(y[l])) ** 2
+stretch = 2 * Abs(c_l) * p / (sqrt(1 - p) * (1 + sqrt(1 - p)))
+geom_small = -log(p) + LogI0(t_l) - x[l] ** 2 - y[l] ** 2
+geom_large = -log(p) + LogI0e(t_l) + stretch - apart
+geom_second = Piecewise((geom_small, t_l <= 3), (geom_large, True))
 small_t = (1 - p - c_l) ** 2 / (1 - p) + Log1pGap(-(1 - p)) - LogI0Gap(t_l)
-large_t = (
-    -log(p)
-    + 2 * Abs(c_l) * p / (sqrt(1 - p) * (1 + sqrt(1 - p)))
-    + 2 * (Abs(c_l) - c_l)
-    + LogI0e(t_l)
-)
+large_t = -log(p) + stretch + 4 * Max(-c_l, 0) + LogI0e(t_l)
 geom_excess = Piecewise((small_t, t_l <= 3), (large_t, True))
 
 # %% [markdown]
@@ -461,74 +476,74 @@ ERRATA = [
     ),
 ]
 vectors = {x: Vector(Real(-100, 100)), y: Vector(Real(-100, 100))}
-small = {x: Vector(Real(-1, 1)), y: Vector(Real(-1, 1))}
+small = {x: Vector(Real(-0.5, 0.5)), y: Vector(Real(-0.5, 0.5))}
 rates = IndexedBase("rates", positive=True)
 stat = Symbol("stat", positive=True)
 sq_x, sq_y = IndexedBase("sq_x", positive=True), IndexedBase("sq_y", positive=True)
-log_k2, delta, E, K2 = symbols("log_k2 delta E K2", real=True)
+log_m2, delta, E, K2 = symbols("log_m2 delta E K2", real=True)
 
 
 def over_coordinates(summand):
     return Sum(summand, (l, 1, d))
 
 
-def discrete(name, title, statement, parameter, wide, narrow, second, excess, change=None):
+def discrete(name, title, statement, parameter, wide, narrow, second, stable, excess, change=None):
     """Four formulas of one mechanism: second moment and variance, logarithmic and linear."""
-    given = {"args": (x, y, parameter)}
-    k2_let = (log_k2, -over_coordinates((x[l] - y[l]) ** 2))
-    lets = {"lets": (k2_let, (delta, over_coordinates(excess))), "change": change or {}}
-    paper = {
-        "definition_lets": (
-            (E, over_coordinates(second)),
-            (K2, -over_coordinates((x[l] - y[l]) ** 2)),
-        )
-    }
-    lemmas = {"lemmas": {E: log_k2 + delta, K2: log_k2}}
-    variance = given | lets | paper | lemmas
-    log_moment = over_coordinates(second.replace(log(besseli(0, t_l)), LogI0(t_l)))
     domain, tight = vectors | {parameter: wide}, small | {parameter: narrow}
+    given = {"args": (x, y, parameter), "change": change or {}}
+    moment_let = (log_m2, over_coordinates(stable))
+    moment = given | {"lets": (moment_let,), "definition_lets": ((E, over_coordinates(second)),)}
+    moment |= {"lemmas": {E: log_m2}}
+    kernel = (K2, -over_coordinates((x[l] - y[l]) ** 2))
+    variance = moment | {"lets": (moment_let, (delta, over_coordinates(excess)))}
+    variance |= {"definition_lets": (*moment["definition_lets"], kernel)}
+    variance |= {"lemmas": {E: log_m2, K2: log_m2 - delta}}
+    of = f"of one {title} product."
+    log_variance, linear = log_m2 + LogOneMinusExp(delta), -exp(log_m2) * Expm1(-delta)
     return [
         Formula(
             f"log_second_moment_{name}",
             statement,
-            f"Logarithm of the second moment of one {title} product.",
+            f"Logarithm of the second moment {of}",
             domain=domain,
-            expr=log_moment,
-            definition=over_coordinates(second),
-            **given,
+            expr=log_m2,
+            definition=E,
+            **moment,
         ),
         Formula(
             f"second_moment_{name}",
             statement,
-            f"Second moment of one {title} product.",
+            f"Second moment {of}",
             domain=tight,
-            expr=exp(log_moment),
-            definition=exp(over_coordinates(second)),
-            **given,
+            expr=exp(log_m2),
+            definition=exp(E),
+            **moment,
         ),
         Formula(
             f"log_variance_{name}",
             statement,
-            f"Logarithm of the variance of one {title} product.",
+            f"Logarithm of the variance {of}",
             domain=domain,
-            expr=log_k2 + LogExpm1(delta),
+            expr=log_variance,
             definition=log(exp(E) - exp(K2)),
             **variance,
         ),
         Formula(
             f"variance_{name}",
             statement,
-            f"Variance of one {title} product.",
+            f"Variance {of}",
             domain=tight,
-            expr=-exp(log_k2 + delta) * Expm1(-delta),
+            expr=linear,
             definition=exp(E) - exp(K2),
             **variance,
         ),
     ]
 
 
-def poisson_moment(rate):
-    return rate + c_l**2 / rate - x[l] ** 2 - y[l] ** 2
+def poisson(rate):
+    """Exponent of the second moment, its stable form, and the excess, with rate λ or λ_l."""
+    second = rate + c_l**2 / rate - x[l] ** 2 - y[l] ** 2
+    return second, (rate - Abs(c_l)) ** 2 / rate - apart, (rate - c_l) ** 2 / rate
 
 
 rate_range, chance_range = Real(0.000001, 5000), Real(0.0001, 0.9999)
@@ -551,25 +566,15 @@ FORMULAS = [
         expr=sqrt(sq_x[l]) * sqrt(sq_y[l]),
         definition=set_rate.subs({mean_x2: sq_x[l], mean_y2: sq_y[l]}),
     ),
-    *discrete(
-        "pois",
-        "PoisRF",
-        "thm-pois",
-        lam,
-        rate_range,
-        Real(0.1, 2),
-        poisson_moment(lam),
-        (lam - c_l) ** 2 / lam,
-    ),
+    *discrete("pois", "PoisRF", "thm-pois", lam, rate_range, Real(0.25, 1), *poisson(lam)),
     *discrete(
         "optpois",
         "OptPoisRF",
         "opt-dirf",
         rates,
         Vector(rate_range),
-        Vector(Real(0.1, 2)),
-        poisson_moment(rates[l]),
-        (rates[l] - c_l) ** 2 / rates[l],
+        Vector(Real(0.25, 1)),
+        *poisson(rates[l]),
     ),
     *discrete(
         "geom",
@@ -577,8 +582,9 @@ FORMULAS = [
         "thm-geom",
         p,
         chance_range,
-        Real(0.1, 0.9),
+        Real(0.3, 0.9),
         -log(p) + log(besseli(0, t_l)) - x[l] ** 2 - y[l] ** 2,
+        geom_second,
         geom_excess,
         change={p: 1 - q**-2},
     ),

@@ -41,6 +41,18 @@ def _carriers(term: Expr, index: sp.Symbol) -> list[Expr]:
     return [node for node in term.atoms(sp.Indexed) if node.has(index)] or [index]
 
 
+def split_absolute(expr: Expr) -> Expr:
+    """Absolute values of products as products of absolute values."""
+
+    def is_product(node: Expr) -> bool:
+        return isinstance(node, sp.Abs) and isinstance(node.args[0], sp.Mul)
+
+    def split(node: Expr) -> Expr:
+        return sp.Mul(*(sp.Abs(factor) for factor in cast(Expr, node.args[0]).args), evaluate=False)
+
+    return cast(Expr, expr.replace(is_product, split))
+
+
 def split_parameter(expr: Expr) -> Expr:
     """The complex parameter by its parts, `1 - 8A = u + i·v` with u > 0, where `expr` uses them."""
     if not expr.has(sp.re, sp.im, sp.arg, sp.Abs) or not expr.has(A):
@@ -119,13 +131,13 @@ _REDUCTIONS: tuple[Callable[[Expr], Expr], ...] = (
 def vanishes(residual: Expr) -> bool:
     """True if `residual` reduces to an exact symbolic 0: any d, both signs, all branches."""
     plain = unfold(sp.sympify(residual))
+    plain = split_absolute(plain.rewrite(sp.Abs) if plain.has(sp.Max) else plain)
     cases = [branch for case in _signs(plain) for branch in _branches(case)]
     return all(_reduces_to_zero(split_parameter(power_sums(case))) for case in cases)
 
 
 def _reduces_to_zero(expr: Expr) -> bool:
     expr = TR7(TR5(expr))  # half angles: squares of sines and cosines become cosines
-    expr = expr.rewrite(sp.Abs) if expr.has(sp.Max) else expr
     return expr == 0 or any(reduce(expr) == 0 for reduce in _REDUCTIONS)
 
 

@@ -95,6 +95,7 @@ _RULES: dict[type, Callable[[Any, "Evaluator"], acb]] = {
     sp.im: lambda node, at: acb(at(node.args[0]).imag),
     sp.arg: lambda node, at: acb(at(node.args[0]).arg()),
     sp.atan2: lambda node, at: acb(arb.atan2(at(node.args[0]).real, at(node.args[1]).real)),
+    sp.floor: lambda node, at: acb(at(node.args[0]).real.floor()),
     sp.sign: lambda node, at: acb(at(node.args[0]).real.sgn()),
     sp.conjugate: lambda node, at: at(node.args[0]).conjugate(),
     sp.gamma: lambda node, at: at(node.args[0]).gamma(),
@@ -141,11 +142,12 @@ class Evaluator:
         return rule(node, self)
 
     def _special(self, node: Special) -> acb:
-        value = self(node.argument)
-        if node.at_zero is not None and value == 0:
+        values = [self(argument) for argument in node.arguments]
+        if node.at_zero is not None and values[0] == 0:
             return self(node.at_zero)
-        hole = sp.Dummy()
-        return Evaluator({**self.point, hole: cast(Any, value)})(node.definition(hole))
+        holes = [sp.Dummy() for _ in values]
+        inside = {**self.point, **dict(zip(holes, cast(list[Any], values), strict=True))}
+        return Evaluator(inside)(node.definition(*holes))
 
     def decide(self, condition: Any) -> bool:
         """Truth of a comparison, from disjoint balls only."""

@@ -21,6 +21,7 @@ _FUNCTIONS = {
     sp.tanh: "jnp.tanh",
     sp.Abs: "jnp.abs",
     sp.atan2: "jnp.arctan2",
+    sp.floor: "jnp.floor",
 }
 
 ALLOWED = (
@@ -148,7 +149,7 @@ class FormulaPrinter(JaxPrinter):
 
     def _call(self, expr: Any) -> str:
         if isinstance(expr, Special):
-            return f"special.{expr.routine}({self._print(expr.argument)})"
+            return f"special.{expr.routine}({', '.join(map(self._print, expr.arguments))})"
         if expr.is_number:
             return repr(float(sp.N(expr, 20)))
         name = _FUNCTIONS[type(expr)]
@@ -160,7 +161,7 @@ class FormulaPrinter(JaxPrinter):
 
     _print_Function = _call
     _print_exp = _print_log = _print_cos = _print_sin = _print_tanh = _call
-    _print_Abs = _print_atan2 = _call
+    _print_Abs = _print_atan2 = _print_floor = _call
 
 
 WIDTH = 100

@@ -66,6 +66,7 @@ OPERATIONS = [
     sp.Abs(z - 2 * n),
     sp.Abs(A),
     sp.atan2(z, -n),
+    sp.floor(z * 7) * n,
     sp.Max(z, n, S.Half),
     sp.sqrt(w),
     1 / sp.sqrt(n),

@@ -1,0 +1,1 @@
+"""Checks of the shipped code against the statements, with stated error rates and power."""

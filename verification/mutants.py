@@ -1,0 +1,149 @@
+"""Planted faults. Here: mutants of every formula's expression, judged as the formulas are.
+
+A mutant changes one place of a formula's printed form: a sign, an operator, a constant by 1 %, one
+argument for another. Arb compares it with the *definition* at the formula's random points; one
+point at which the two certainly differ kills it. A mutant that agrees everywhere must be shown
+equivalent by an exact symbolic 0, else it has survived, and the checks are too weak.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sympy as sp
+from sympy import Expr
+from sympy.tensor.indexed import Indexed
+
+from derivations.algebra import vanishes
+from derivations.arb import ArbError, agree, disjoint, enclose
+from derivations.certificate import points
+from derivations.domain import Complex
+from derivations.formula import Formula, substitute
+from derivations.symbols import l
+
+Verdict = Literal["killed", "equivalent", "survived"]
+FUNCTIONS = {sp.cos: sp.sin, sp.sin: sp.cos, sp.exp: sp.cosh, sp.log: sp.exp}
+SHARE = sp.Rational(1, 100)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A formula with one fault; `change` says which."""
+
+    formula: Formula
+    change: str
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of a mutant, and by which evidence."""
+
+    formula: str
+    change: str
+    verdict: Verdict
+    evidence: str
+
+
+def mutants_of(formula: Formula) -> list[Mutant]:
+    """All mutants of the printed form and of its intermediate names, without repetition."""
+    found: dict[Expr, Mutant] = {}
+    places = [("result", sp.sympify(formula.expr)), *formula.lets]
+    for name, original in places:
+        for change, faulty in _variants(sp.sympify(original), _swaps(formula)):
+            if name == "result":
+                whole = substitute(faulty, formula.lets)
+            else:
+                lets = tuple((k, faulty if k == name else v) for k, v in formula.lets)
+                whole = substitute(sp.sympify(formula.expr), lets)
+            if whole != formula.full:
+                found.setdefault(whole, Mutant(formula, f"{name}: {change}", whole))
+    return list(found.values())
+
+
+def _swaps(formula: Formula) -> dict[Any, Any]:
+    """For each scalar or vector argument another one of its kind, where there is one."""
+    kinds: dict[str, list[Any]] = {}
+    for arg, allowed in formula.domain.items():
+        if not isinstance(allowed, Complex):
+            kinds.setdefault(allowed.kind, []).append(arg)
+    swaps = {}
+    for group in kinds.values():
+        swaps |= {a: b for a, b in zip(group, group[1:] + group[:1], strict=True) if a != b}
+    return swaps
+
+
+def _variants(node: Any, swaps: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Every tree that differs from `node` in one place, with a description."""
+    yield from _here(node, swaps)
+    if isinstance(node, Indexed):
+        return
+    for i, arg in enumerate(node.args):
+        if not isinstance(arg, Expr | sp.functions.elementary.piecewise.ExprCondPair):
+            continue
+        for change, faulty in _variants(arg, swaps):
+            rebuilt = node.func(*node.args[:i], faulty, *node.args[i + 1 :])
+            yield change, rebuilt
+
+
+def _here(node: Any, swaps: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+    if isinstance(node, Indexed):
+        if node.base in swaps:
+            yield f"{node} -> {swaps[node.base][node.indices]}", swaps[node.base][node.indices]
+        yield f"{node} -> -{node}", -node
+    elif isinstance(node, sp.Rational):
+        for factor in (1 + SHARE, 1 - SHARE):
+            yield f"{node} -> {node * factor}", node * factor
+    elif isinstance(node, sp.Symbol):
+        if node in swaps:
+            yield f"{node} -> {swaps[node]}", swaps[node]
+        yield f"{node} -> -{node}", -node
+    elif isinstance(node, sp.Add):
+        yield f"sum of {len(node.args)} terms -> product", sp.Mul(*node.args)
+        for term in node.args:
+            yield f"{term} -> -({term})", node - 2 * term
+    elif isinstance(node, sp.Mul):
+        yield f"product of {len(node.args)} factors -> sum", sp.Add(*node.args)
+        yield "1 % added to a product", node * (1 + SHARE)
+    elif isinstance(node, sp.Pow):
+        yield "power -> inverse power", 1 / node
+    elif isinstance(node, sp.Function):
+        yield f"{type(node).__name__} scaled by 1.01", node * (1 + SHARE)
+        if type(node) in FUNCTIONS:
+            other = FUNCTIONS[type(node)]
+            yield f"{type(node).__name__} -> {other.__name__}", other(*node.args)
+
+
+def judge(mutant: Mutant) -> Judgement:
+    """Kill the mutant by Arb, or show it equivalent, or report that it survived."""
+    formula = mutant.formula
+    everywhere = True
+    for number, point in enumerate(points(formula.name, formula.domain)):
+        at = {**point, l: sp.S.One}
+        truth = enclose(formula.stated, at)
+        try:
+            value = enclose(mutant.expr, at)
+        except (ArbError, ArithmeticError) as error:
+            return _judged(
+                mutant, "killed", f"no value at point {number + 1}: {type(error).__name__}"
+            )
+        if disjoint(value, truth):
+            return _judged(mutant, "killed", f"Arb separates it at point {number + 1}")
+        everywhere = everywhere and agree(value, truth)
+    if everywhere and vanishes(mutant.expr - formula.full):
+        return _judged(mutant, "equivalent", "mutant minus formula is an exact symbolic 0")
+    return _judged(
+        mutant, "survived", "Arb does not separate it and no proof of equivalence is known"
+    )
+
+
+def _judged(mutant: Mutant, verdict: Verdict, evidence: str) -> Judgement:
+    return Judgement(mutant.formula.name, mutant.change, verdict, evidence)
+
+
+def choose(mutants: list[Mutant], number: int, seed: int) -> list[Mutant]:
+    """`number` mutants drawn without replacement, or all of them."""
+    if number >= len(mutants):
+        return mutants
+    return random.Random(seed).sample(mutants, number)
