@@ -31,7 +31,11 @@ _NAMES = {
 
 def describe(formula: Formula) -> dict[str, Any]:
     """`formula` as JSON: expressions by SymPy's constructor calls, ranges by their own."""
-    given = {"name": formula.name, "statement": formula.statement, "summary": formula.summary}
+    given: dict[str, Any] = {
+        "name": formula.name,
+        "statement": formula.statement,
+        "summary": formula.summary,
+    }
     given |= {"args": [sp.srepr(arg) for arg in formula.args]}
     for name in _EXPRESSIONS:
         value = getattr(formula, name)
