@@ -601,7 +601,7 @@ def second_moment_pois(
 
     Statement: thm-pois
     Formula: exp(Sum(lam - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/lam, (l, 1, d)))
-    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= lam <= 1
+    Domain: -1 <= x_l <= 1, d <= 8; -1 <= y_l <= 1, d <= 8; 0.1 <= lam <= 2
     Source: derivations/05_discrete.py
     """
     x, y, lam = promote(x, y, lam)
@@ -640,7 +640,7 @@ def variance_pois(
     Statement: thm-pois
     Formula: exp(Sum(lam - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/lam, (l, 1, d))) - exp(-Sum((x[l] -
         y[l])**2, (l, 1, d)))
-    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= lam <= 1
+    Domain: -1 <= x_l <= 1, d <= 8; -1 <= y_l <= 1, d <= 8; 0.1 <= lam <= 2
     Source: derivations/05_discrete.py
     """
     x, y, lam = promote(x, y, lam)
@@ -676,7 +676,7 @@ def second_moment_optpois(
 
     Statement: opt-dirf
     Formula: exp(Sum(rates[l] - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/rates[l], (l, 1, d)))
-    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= rates_l <= 1
+    Domain: -1 <= x_l <= 1, d <= 8; -1 <= y_l <= 1, d <= 8; 0.1 <= rates_l <= 2, d <= 8
     Source: derivations/05_discrete.py
     """
     x, y, rates = promote(x, y, rates)
@@ -713,7 +713,7 @@ def variance_optpois(
     Statement: opt-dirf
     Formula: exp(Sum(rates[l] - x[l]**2 - y[l]**2 + x[l]**2*y[l]**2/rates[l], (l, 1, d))) -
         exp(-Sum((x[l] - y[l])**2, (l, 1, d)))
-    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.25 <= rates_l <= 1
+    Domain: -1 <= x_l <= 1, d <= 8; -1 <= y_l <= 1, d <= 8; 0.1 <= rates_l <= 2, d <= 8
     Source: derivations/05_discrete.py
     """
     x, y, rates = promote(x, y, rates)
@@ -764,7 +764,7 @@ def second_moment_geom(
     Statement: thm-geom
     Formula: exp(Sum(-log(p) + log(besseli(0, 2*Abs(x[l]*y[l])/sqrt(1 - p))) - x[l]**2 - y[l]**2,
         (l, 1, d)))
-    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.3 <= p <= 0.9
+    Domain: -1 <= x_l <= 1, d <= 8; -1 <= y_l <= 1, d <= 8; 0.3 <= p <= 0.95
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
@@ -844,7 +844,7 @@ def variance_geom(
     Statement: thm-geom
     Formula: exp(Sum(-log(p) + log(besseli(0, 2*Abs(x[l]*y[l])/sqrt(1 - p))) - x[l]**2 - y[l]**2,
         (l, 1, d))) - exp(-Sum((x[l] - y[l])**2, (l, 1, d)))
-    Domain: -0.5 <= x_l <= 0.5; -0.5 <= y_l <= 0.5; 0.3 <= p <= 0.9
+    Domain: -1 <= x_l <= 1, d <= 8; -1 <= y_l <= 1, d <= 8; 0.3 <= p <= 0.95
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
@@ -983,3 +983,393 @@ def log_clamp_bias(
     """
     x, y, low = promote(x, y, low)
     return jnp.sum((-x + y - (1 / 2) * jnp.maximum(0, low - x)) * jnp.maximum(0, low - x), axis=-1)
+
+
+# 08_orthogonality
+
+
+def orthogonal_weight(M: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """Ordered pairs of M projections that lie in one orthogonal block, over M².
+
+    Statement: ortho-exact
+    Formula: (M*(d - 1) - (M - d*floor((M + 1/2)/d))*(-M + d*floor((M + 1/2)/d) + d))/M**2
+    Domain: M = 1 ... 65536; d = 1 ... 4096
+    Source: derivations/08_orthogonality.py
+    """
+    M, d = promote(M, d)
+    k = jnp.floor((M + (1 / 2)) / d)
+    r = M - d * k
+    return (d * k * (d - 1) + r * (r - 1)) / M**2
+
+
+def log_orthogonal_gain(
+    z: Real[ArrayLike, "..."], n: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Logarithm of the gain G of an orthogonal pair for s = +1, z = ‖x+y‖².
+
+    Statement: ortho-exact
+    Formula: log((exp(z) - hyper((d,), (d/2,), z/2))*exp(-2*n))
+    Domain: 0 < z <= 10000; 0 <= n <= 10000; d = 1 ... 4096
+    Source: derivations/08_orthogonality.py
+    """
+    z, n, d = promote(z, n, d)
+    return -2 * n + z + special.log_orthogonal_deficit(z, d)
+
+
+def orthogonal_gain(
+    z: Real[ArrayLike, "..."], n: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Gain G of an orthogonal pair for s = +1, z = ‖x+y‖²: K² minus the mean of the product.
+
+    Statement: ortho-exact
+    Formula: (exp(z) - hyper((d,), (d/2,), z/2))*exp(-2*n)
+    Domain: 0 <= z <= 16; 0 <= n <= 16; d = 1 ... 4096
+    Source: derivations/08_orthogonality.py
+    """
+    z, n, d = promote(z, n, d)
+    return jnp.exp(-2 * n + z) * special.orthogonal_deficit(z, d)
+
+
+def orthogonal_gain_trig(
+    z: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Gain G of an orthogonal pair of TrigRFs, z = ‖x-y‖²; negative where orthogonality hurts.
+
+    Statement: ortho-trig
+    Formula: -hyper((d,), (d/2,), -z/2) + exp(-z)
+    Domain: 0 <= z <= 10000; d = 1 ... 4096
+    Source: derivations/08_orthogonality.py
+    """
+    z, d = promote(z, d)
+    return special.orthogonal_trig(z, d)
+
+
+def log_orthogonal_gain_bound(
+    z: Real[ArrayLike, "..."], n: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Logarithm of the lower bound of the gain G for s = +1, d >= 2, z = ‖x+y‖².
+
+    Statement: thm-ortho
+    Formula: log(2*(exp(z/2) - 1)**2*exp(-2*n)/(d + 2))
+    Domain: 0 < z <= 10000; 0 <= n <= 10000; d = 1 ... 4096
+    Source: derivations/08_orthogonality.py
+    """
+    z, n, d = promote(z, n, d)
+    return -2 * n + jnp.log(2 / (d + 2)) + 2 * special.log_expm1((1 / 2) * z)
+
+
+def orthogonal_gain_bound(
+    z: Real[ArrayLike, "..."], n: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Lower bound of the gain G of an orthogonal pair for s = +1, d >= 2, z = ‖x+y‖².
+
+    Statement: thm-ortho
+    Formula: 2*(exp(z/2) - 1)**2*exp(-2*n)/(d + 2)
+    Domain: 0 <= z <= 16; 0 <= n <= 16; d = 1 ... 4096
+    Source: derivations/08_orthogonality.py
+    """
+    z, n, d = promote(z, n, d)
+    return 2 * jnp.exp(-2 * n) * (special.expm1((1 / 2) * z)) ** 2 / (d + 2)
+
+
+# 09_tails
+
+
+def log_supremum_oprf(
+    rho: Real[ArrayLike, "..."],
+    d: Real[ArrayLike, "..."],
+    z: Real[ArrayLike, "..."],
+    n: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Logarithm of the supremum of an OPRF product, z = ‖x+y‖², n = ‖x‖²+‖y‖².
+
+    Statement: hoeffding-oprf
+    Formula: d*log(1/2 + 1/(2*rho))/2 - n + z/2 - z/(8*(1/8 - 1/(8*rho)))
+    Domain: 1e-05 <= rho < 1; d = 1 ... 4096; 0 <= z <= 10000; 0 <= n <= 10000
+    Source: derivations/09_tails.py
+    """
+    rho, d, z, n = promote(rho, d, z, n)
+    return (
+        (1 / 2) * d * special.log1p((1 / 2) * (1 - rho) / rho) - n + z * (rho + 1) / (2 - 2 * rho)
+    )
+
+
+def log_hoeffding(
+    eps: Real[ArrayLike, "..."], M: Real[ArrayLike, "..."], sup: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Logarithm of a bound on P(|K̂-K| ≥ eps): mean of M independent variables in [0, sup].
+
+    Statement: hoeffding-oprf
+    Formula: log(2*exp(-2*M*eps**2/sup**2))
+    Domain: 1e-06 <= eps <= 10; M = 1 ... 1000000; 0.001 <= sup <= 1000000.0
+    Source: derivations/09_tails.py
+    """
+    eps, M, sup = promote(eps, M, sup)
+    share = eps / sup
+    return -2 * M * share**2 + 0.6931471805599453
+
+
+def log_bernstein_upper(
+    eps: Real[ArrayLike, "..."],
+    M: Real[ArrayLike, "..."],
+    var: Real[ArrayLike, "..."],
+    sup: Real[ArrayLike, "..."],
+    kernel: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Logarithm of a bound on P(K̂-K ≥ eps): M independent or orthogonal OPRF products.
+
+    Statement: bernstein-oprf
+    Formula: -M*eps**2/(var*(2*eps*(-kernel + sup)/(3*var) + 2))
+    Domain: 1e-06 <= eps <= 10; M = 1 ... 1000000; 1e-06 <= var <= 1000000.0; 1 <= sup <= 1000000.0;
+        1e-06 <= kernel <= 1
+    Source: derivations/09_tails.py
+    """
+    eps, M, var, sup, kernel = promote(eps, M, var, sup, kernel)
+    return -M * eps**2 / ((2 / 3) * eps * (-kernel + sup) + 2 * var)
+
+
+def log_bernstein_lower(
+    eps: Real[ArrayLike, "..."],
+    M: Real[ArrayLike, "..."],
+    var: Real[ArrayLike, "..."],
+    kernel: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Logarithm of a bound on P(K̂ ≤ K-eps): mean of M independent non-negative variables.
+
+    Statement: lower-tail-positive
+    Formula: -Max(M*eps**2/(2*kernel**2 + 2*var), M*eps**2/(2*eps*kernel/3 + 2*var))
+    Domain: 1e-06 <= eps <= 10; M = 1 ... 1000000; 1e-06 <= var <= 1000000.0; 1e-06 <= kernel <= 1
+    Source: derivations/09_tails.py
+    """
+    eps, M, var, kernel = promote(eps, M, var, kernel)
+    return (
+        -(1 / 2)
+        * M
+        * eps**2
+        * jnp.maximum(1 / (kernel**2 + var), 1 / ((1 / 3) * eps * kernel + var))
+    )
+
+
+def bennett_rate(
+    eps: Real[ArrayLike, "..."], var: Real[ArrayLike, "..."], sup: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Bennett's rate r of M OPRF products, X-K ≤ sup: P(K̂-K ≥ eps) ≤ exp(-M r).
+
+    Statement: bernstein-oprf
+    Formula: var*(-eps*sup/var + (eps*sup/var + 1)*log(eps*sup/var + 1))/sup**2
+    Domain: 1e-06 <= eps <= 10; 1e-06 <= var <= 1000000.0; 0.001 <= sup <= 1000000.0
+    Source: derivations/09_tails.py
+    """
+    eps, var, sup = promote(eps, var, sup)
+    u = eps * sup / var
+    return eps * (special.log1p(u) - special.log1p_gap(u) / u) / sup
+
+
+def log_cantelli(eps: Real[ArrayLike, "..."], var: Real[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """Logarithm of Cantelli's bound on P(K̂ ≤ K-eps) for an estimator of variance var.
+
+    Statement: lower-tail-ort
+    Formula: log(var/(eps**2 + var))
+    Domain: 1e-06 <= eps <= 10; 1e-06 <= var <= 1000000.0
+    Source: derivations/09_tails.py
+    """
+    eps, var = promote(eps, var)
+    return -special.log1p(eps**2 / var)
+
+
+# 10_uniform
+
+
+def uniform_alpha(R: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """The α = -A for which S, the largest term over the ball, is least.
+
+    Statement: thm-uniform-corrected
+    Formula: (R**2/sqrt(d) + sqrt(R**4/d + R**2*sqrt(d)))/(2*d)
+    Domain: 0.001 <= R <= 1000; d = 1 ... 4096
+    Source: derivations/10_uniform.py
+    """
+    R, d = promote(R, d)
+    r0_sq = R**2 / jnp.sqrt(d)
+    r0 = jnp.sqrt(r0_sq)
+    return (1 / 2) * r0 * (r0 + jnp.sqrt(d + r0_sq)) / d
+
+
+def log_uniform_supremum(
+    R: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."], alpha: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Logarithm of S, the largest term of the softmax estimate over ball and projections.
+
+    Statement: thm-uniform-corrected
+    Formula: R**2*(1 + 1/(2*alpha))/sqrt(d) + d*log(4*alpha + 1)/2
+    Domain: 0.01 <= R <= 8; d = 1 ... 4096; 0.01 <= alpha <= 10
+    Source: derivations/10_uniform.py
+    """
+    R, d, alpha = promote(R, d, alpha)
+    r0_sq = R**2 / jnp.sqrt(d)
+    gain = (1 / 2) * d * special.log1p(4 * alpha) + (1 / 2) * r0_sq / alpha
+    log_sup = gain + r0_sq
+    return log_sup
+
+
+def log_uniform_lipschitz(
+    R: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."], alpha: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Logarithm of Λ: the error at (m, m) is 2Λ-Lipschitz in m on the ball.
+
+    Statement: thm-uniform-corrected
+    Formula: log(R*exp(R**2/sqrt(d))/d**(1/4) + (R*(1 + 1/(2*alpha))/d**(1/4) + sqrt(4*alpha +
+        1)*exp(-1/2)/(2*sqrt(alpha)))*exp(R**2*(1 + 1/(2*alpha))/sqrt(d) + d*log(4*alpha + 1)/2))
+    Domain: 0.01 <= R <= 8; d = 1 ... 4096; 0.01 <= alpha <= 10
+    Source: derivations/10_uniform.py
+    """
+    R, d, alpha = promote(R, d, alpha)
+    r0_sq = R**2 / jnp.sqrt(d)
+    r0 = jnp.sqrt(r0_sq)
+    gain = (1 / 2) * d * special.log1p(4 * alpha) + (1 / 2) * r0_sq / alpha
+    log_sup = gain + r0_sq
+    return log_sup + jnp.log(
+        r0 * (1 + (1 / 2) / alpha)
+        + r0 * jnp.exp(-gain)
+        + (1 / 2) * jnp.sqrt(4 * alpha + 1) * 0.6065306597126334 / jnp.sqrt(alpha)
+    )
+
+
+def log_uniform_variance(
+    R: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."], alpha: Real[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Logarithm of σ², the largest variance of one term over the ball.
+
+    Statement: thm-uniform-corrected
+    Formula: log(-exp(2*R**2/sqrt(d)) + exp(4*R**2*(1 + 1/(8*alpha + 1))/sqrt(d) - 2*R**2/sqrt(d) +
+        d*log((1 + 1/(8*alpha + 1))*sqrt(8*alpha + 1)/2)))
+    Domain: 0.01 <= R <= 8; d = 1 ... 4096; 0.01 <= alpha <= 10
+    Source: derivations/10_uniform.py
+    """
+    R, d, alpha = promote(R, d, alpha)
+    r0_sq = R**2 / jnp.sqrt(d)
+    excess = (1 / 2) * d * special.log1p(16 * alpha**2 / (8 * alpha + 1)) + 4 * r0_sq / (
+        8 * alpha + 1
+    )
+    return 2 * r0_sq + special.log_expm1(excess)
+
+
+def log_features_for_uniform(
+    eps: Real[ArrayLike, "..."],
+    R: Real[ArrayLike, "..."],
+    d: Real[ArrayLike, "..."],
+    delta: Real[ArrayLike, "..."],
+    alpha: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Logarithm of the number of features for an error below eps on the whole ball.
+
+    Statement: thm-uniform-corrected
+    Formula: -2*log(eps) + log(d*log(8*R*(R*exp(R**2/sqrt(d))/d**(1/4) + (R*(1 +
+        1/(2*alpha))/d**(1/4) + sqrt(4*alpha + 1)*exp(-1/2)/(2*sqrt(alpha)))*exp(R**2*(1 +
+        1/(2*alpha))/sqrt(d) + d*log(4*alpha + 1)/2))/(d**(1/4)*eps) + 1) + log(2/delta)) +
+        Min(log(4*eps*exp(R**2*(1 + 1/(2*alpha))/sqrt(d) + d*log(4*alpha + 1)/2)/3 +
+        8*(exp(4*R**2/(sqrt(d)*(8*alpha + 1)) + d*log(16*alpha**2/(8*alpha + 1) + 1)/2) -
+        1)*exp(2*R**2/sqrt(d))), log(2*exp(2*R**2*(1 + 1/(2*alpha))/sqrt(d) + d*log(4*alpha + 1))))
+    Domain: 0.001 <= eps <= 1000; 0.01 <= R <= 8; d = 1 ... 4096; 1e-12 <= delta <= 0.5; 0.01 <=
+        alpha <= 10
+    Source: derivations/10_uniform.py
+    """
+    eps, R, d, delta, alpha = promote(eps, R, d, delta, alpha)
+    r0_sq = R**2 / jnp.sqrt(d)
+    r0 = jnp.sqrt(r0_sq)
+    gain = (1 / 2) * d * special.log1p(4 * alpha) + (1 / 2) * r0_sq / alpha
+    log_sup = gain + r0_sq
+    log_lip = log_sup + jnp.log(
+        r0 * (1 + (1 / 2) / alpha)
+        + r0 * jnp.exp(-gain)
+        + (1 / 2) * jnp.sqrt(4 * alpha + 1) * 0.6065306597126334 / jnp.sqrt(alpha)
+    )
+    excess = (1 / 2) * d * special.log1p(16 * alpha**2 / (8 * alpha + 1)) + 4 * r0_sq / (
+        8 * alpha + 1
+    )
+    log_var = 2 * r0_sq + special.log_expm1(excess)
+    by_variance = log_sup + jnp.log((4 / 3) * eps + 8 * jnp.exp(-log_sup + log_var))
+    log_ratio = log_lip + jnp.log(8 * r0 / eps)
+    return (
+        -2 * jnp.log(eps)
+        + jnp.log(d * (log_ratio + special.log1p(jnp.exp(-log_ratio))) + jnp.log(2 / delta))
+        - jnp.maximum(-by_variance, -2 * log_sup - 0.6931471805599453)
+    )
+
+
+def features_for_uniform(
+    eps: Real[ArrayLike, "..."],
+    R: Real[ArrayLike, "..."],
+    d: Real[ArrayLike, "..."],
+    delta: Real[ArrayLike, "..."],
+    alpha: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Number of features (round up) for an error below eps on the whole ball.
+
+    Statement: thm-uniform-corrected
+    Formula: (d*log(8*R*(R*exp(R**2/sqrt(d))/d**(1/4) + (R*(1 + 1/(2*alpha))/d**(1/4) + sqrt(4*alpha
+        + 1)*exp(-1/2)/(2*sqrt(alpha)))*exp(R**2*(1 + 1/(2*alpha))/sqrt(d) + d*log(4*alpha +
+        1)/2))/(d**(1/4)*eps) + 1) + log(2/delta))*Min(4*eps*exp(R**2*(1 + 1/(2*alpha))/sqrt(d) +
+        d*log(4*alpha + 1)/2)/3 + 8*(exp(4*R**2/(sqrt(d)*(8*alpha + 1)) + d*log(16*alpha**2/(8*alpha
+        + 1) + 1)/2) - 1)*exp(2*R**2/sqrt(d)), 2*exp(2*R**2*(1 + 1/(2*alpha))/sqrt(d) +
+        d*log(4*alpha + 1)))/eps**2
+    Domain: 0.01 <= eps <= 10; 0.1 <= R <= 2; d = 1 ... 16; 1e-12 <= delta <= 0.5; 0.1 <= alpha <= 2
+    Source: derivations/10_uniform.py
+    """
+    eps, R, d, delta, alpha = promote(eps, R, d, delta, alpha)
+    r0_sq = R**2 / jnp.sqrt(d)
+    r0 = jnp.sqrt(r0_sq)
+    gain = (1 / 2) * d * special.log1p(4 * alpha) + (1 / 2) * r0_sq / alpha
+    log_sup = gain + r0_sq
+    log_lip = log_sup + jnp.log(
+        r0 * (1 + (1 / 2) / alpha)
+        + r0 * jnp.exp(-gain)
+        + (1 / 2) * jnp.sqrt(4 * alpha + 1) * 0.6065306597126334 / jnp.sqrt(alpha)
+    )
+    excess = (1 / 2) * d * special.log1p(16 * alpha**2 / (8 * alpha + 1)) + 4 * r0_sq / (
+        8 * alpha + 1
+    )
+    log_var = 2 * r0_sq + special.log_expm1(excess)
+    by_variance = log_sup + jnp.log((4 / 3) * eps + 8 * jnp.exp(-log_sup + log_var))
+    log_ratio = log_lip + jnp.log(8 * r0 / eps)
+    return (
+        -(d * (log_ratio + special.log1p(jnp.exp(-log_ratio))) + jnp.log(2 / delta))
+        * jnp.maximum(-jnp.exp(by_variance), -2 * jnp.exp(2 * log_sup))
+        / eps**2
+    )
+
+
+def log_features_for_pairs(
+    eps: Real[ArrayLike, "..."],
+    L: Real[ArrayLike, "..."],
+    delta: Real[ArrayLike, "..."],
+    log_sup: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Logarithm of the number of features for an error below eps at L² given pairs.
+
+    Statement: fixed-pairs
+    Formula: log(exp(2*log_sup)*log(2*L**2/delta)/(2*eps**2))
+    Domain: 0.001 <= eps <= 1000; L = 1 ... 1000000; 1e-12 <= delta <= 0.5; 0 <= log_sup <= 10000
+    Source: derivations/10_uniform.py
+    """
+    eps, L, delta, log_sup = promote(eps, L, delta, log_sup)
+    return (
+        2 * log_sup
+        - 2 * jnp.log(eps)
+        + jnp.log(2 * jnp.log(L) - jnp.log(delta) + 0.6931471805599453)
+        - 0.6931471805599453
+    )
+
+
+# 11_gerf_optimum
+
+
+def gerf_minus_bound(d: Real[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """Upper bound of the optimal A for s = -1.
+
+    Statement: gerf-optimum-minus
+    Formula: 557/(8000*d)
+    Domain: d = 1 ... 4096
+    Source: derivations/11_gerf_optimum.py
+    """
+    (d,) = promote(d)
+    return (557 / 8000) / d

@@ -476,7 +476,7 @@ ERRATA = [
     ),
 ]
 vectors = {x: Vector(Real(-100, 100)), y: Vector(Real(-100, 100))}
-small = {x: Vector(Real(-0.5, 0.5)), y: Vector(Real(-0.5, 0.5))}
+small = {x: Vector(Real(-1, 1), limit=8), y: Vector(Real(-1, 1), limit=8)}
 rates = IndexedBase("rates", positive=True)
 stat = Symbol("stat", positive=True)
 sq_x, sq_y = IndexedBase("sq_x", positive=True), IndexedBase("sq_y", positive=True)
@@ -566,14 +566,14 @@ FORMULAS = [
         expr=sqrt(sq_x[l]) * sqrt(sq_y[l]),
         definition=set_rate.subs({mean_x2: sq_x[l], mean_y2: sq_y[l]}),
     ),
-    *discrete("pois", "PoisRF", "thm-pois", lam, rate_range, Real(0.25, 1), *poisson(lam)),
+    *discrete("pois", "PoisRF", "thm-pois", lam, rate_range, Real(0.1, 2), *poisson(lam)),
     *discrete(
         "optpois",
         "OptPoisRF",
         "opt-dirf",
         rates,
         Vector(rate_range),
-        Vector(Real(0.25, 1)),
+        Vector(Real(0.1, 2), limit=8),
         *poisson(rates[l]),
     ),
     *discrete(
@@ -582,7 +582,7 @@ FORMULAS = [
         "thm-geom",
         p,
         chance_range,
-        Real(0.3, 0.9),
+        Real(0.3, 0.95),
         -log(p) + log(besseli(0, t_l)) - x[l] ** 2 - y[l] ** 2,
         geom_second,
         geom_excess,

@@ -138,6 +138,9 @@ def vanishes(residual: Expr) -> bool:
 
 def _reduces_to_zero(expr: Expr) -> bool:
     expr = TR7(TR5(expr))  # half angles: squares of sines and cosines become cosines
+    # Expanded angles, so that cos(-a) and cos(a) are the same tree.
+    angles = (sp.cos, sp.sin)
+    expr = expr.replace(lambda e: isinstance(e, angles), lambda e: e.func(sp.expand(e.args[0])))
     return expr == 0 or any(reduce(expr) == 0 for reduce in _REDUCTIONS)
 
 

@@ -4,7 +4,7 @@ The evaluator knows a closed list of functions and refuses the rest; precision i
 ball is as narrow as asked, so cancellation costs time, never digits.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import sympy as sp
@@ -95,6 +95,7 @@ _RULES: dict[type, Callable[[Any, "Evaluator"], acb]] = {
     sp.im: lambda node, at: acb(at(node.args[0]).imag),
     sp.arg: lambda node, at: acb(at(node.args[0]).arg()),
     sp.atan2: lambda node, at: acb(arb.atan2(at(node.args[0]).real, at(node.args[1]).real)),
+    sp.atan: lambda node, at: at(node.args[0]).atan(),
     sp.floor: lambda node, at: acb(at(node.args[0]).real.floor()),
     sp.sign: lambda node, at: acb(at(node.args[0]).real.sgn()),
     sp.conjugate: lambda node, at: at(node.args[0]).conjugate(),
@@ -164,14 +165,19 @@ class Evaluator:
         return bool(condition.func(1 if gap > 0 else -1, 0))
 
 
-def enclose(expr: Expr, point: Point, digits: int = 32) -> acb:
-    """A ball around the value of `expr` at `point` with at least `digits` correct digits."""
+def enclose(
+    expr: Expr, point: Point, digits: int = 32, lets: Sequence[tuple[sp.Symbol, Expr]] = ()
+) -> acb:
+    """A ball around the value of `expr` at `point` with at least `digits` correct digits.
+
+    `lets` are intermediate names of `expr`, each computed once from those before it.
+    """
     wanted = int(digits * 3.33) + 8
     before = ctx.prec
     try:
         for precision in (192, 384, 768, 1536, 3072, 6144, 12288, 24576):
             ctx.prec = precision
-            value = Evaluator(point)(expr)
+            value = Evaluator(_with_names(point, lets))(expr)
             if value.is_finite() and (value == 0 or value.rel_accuracy_bits() >= wanted):
                 return value
             if value.is_finite() and abs(value) < arb(2) ** (-4 * wanted) and precision > 6000:
@@ -179,6 +185,13 @@ def enclose(expr: Expr, point: Point, digits: int = 32) -> acb:
     finally:
         ctx.prec = before
     raise ArbError(f"Arb does not reach {digits} digits of {expr} at {describe(point)}")
+
+
+def _with_names(point: Point, lets: Sequence[tuple[sp.Symbol, Expr]]) -> Point:
+    known: dict[Any, Any] = dict(point)
+    for name, value in lets:
+        known[name] = Evaluator(known)(value)
+    return known
 
 
 def at_precision(compute: Callable[[], acb], bits: int = 256) -> acb:

@@ -18,11 +18,13 @@ class Real:
     kind: Literal["real"] = "real"
 
     def sample(self, rng: random.Random) -> Expr:
-        """A rational inside the range: uniform or, for wide ranges, uniform in magnitude."""
+        """A rational inside the range; in wide ranges of every magnitude, from 0 or the low end."""
         low, high = Rational(str(self.low)), Rational(str(self.high))
         fraction = Rational(rng.randint(1, 10_006), 10_007)
         if high - low > 50:
             fraction = fraction * Rational(1, 10) ** rng.randint(0, 4)
+            if low < 0 < high:
+                return rng.choice((low, high)) * fraction
         return low + (high - low) * fraction
 
     def corners(self) -> list[Expr]:
@@ -92,9 +94,10 @@ class Complex:
 
 @dataclass(frozen=True)
 class Vector:
-    """Vectors with every coordinate in `entry`; the last axis holds the coordinates."""
+    """Vectors with every coordinate in `entry`; the last axis holds up to `limit` coordinates."""
 
     entry: Real
+    limit: int = 64
     kind: Literal["vector"] = "vector"
 
     def sample(self, rng: random.Random) -> Expr:
@@ -105,7 +108,7 @@ class Vector:
         return self.entry.corners()
 
     def text(self, name: str) -> str:
-        return self.entry.text(f"{name}_l")
+        return self.entry.text(f"{name}_l") + (f", d <= {self.limit}" if self.limit < 64 else "")
 
 
 Range = Real | Whole | Sign | Complex | Vector

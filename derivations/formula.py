@@ -71,6 +71,7 @@ class Formula:
     def __post_init__(self) -> None:
         if set(self.args) != set(self.domain):
             raise FormulaError(f"formula {self.name}: its arguments and its domain differ")
+        object.__setattr__(self, "domain", {arg: self.domain[arg] for arg in self.args})
         unknown = self.full.free_symbols - self._known()
         if unknown:
             names = ", ".join(sorted(map(str, unknown)))

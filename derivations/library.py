@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.functions.special.hyper import TupleArg
 from sympy.tensor.indexed import Indexed, IndexedBase
 
 from derivations import domain, special
@@ -26,6 +27,7 @@ _NAMES = {
     "ExprCondPair": ExprCondPair,
     "Indexed": Indexed,
     "IndexedBase": IndexedBase,
+    "TupleArg": TupleArg,
 }
 
 

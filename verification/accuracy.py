@@ -84,10 +84,10 @@ class Probe:
         if self.formula.vector_valued:
             computed = computed[..., 0]
         return np.array(
-            [self._ratio(computed[k], *self._point(columns, k)) for k in range(len(computed))]
+            [self._ratio(computed[k], *self.point(columns, k)) for k in range(len(computed))]
         )
 
-    def _point(self, columns: Columns, k: int) -> tuple[list[float], list[list[float]]]:
+    def point(self, columns: Columns, k: int) -> tuple[list[float], list[list[float]]]:
         """Scalars (complex ones by their parts) and vectors of point k."""
         scalars: list[float] = []
         vectors: list[list[float]] = []
@@ -157,9 +157,12 @@ def measure(name: str, dtype: str, points: int, steps: int, seed: int) -> Accura
     rng = np.random.default_rng([seed, *name.encode(), *dtype.encode()])
     probe = Probe(name, dtype)
     has_vectors = any(isinstance(allowed, Vector) for allowed in probe.ranges)
-    groups = zip(DIMENSIONS, SHARES, strict=True) if has_vectors else [(1, 1.0)]
-    if probe.formula.vector_valued:
-        groups = [(1, 1.0)]
+    groups = [(1, 1.0)]
+    if has_vectors and not probe.formula.vector_valued:
+        limit = min(allowed.limit for allowed in probe.ranges if isinstance(allowed, Vector))
+        groups = [
+            (size, share) for size, share in zip(DIMENSIONS, SHARES, strict=True) if size <= limit
+        ]
     worst, where, seen = 0.0, "", 0
     for dimension, share in groups:
         columns = probe.draw(max(8, round(points * share)), dimension, rng)

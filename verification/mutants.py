@@ -6,20 +6,23 @@ point at which the two certainly differ kills it. A mutant that agrees everywher
 equivalent by an exact symbolic 0, else it has survived, and the checks are too weak.
 """
 
+import functools
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import sympy as sp
+from flint import acb
 from sympy import Expr
 from sympy.tensor.indexed import Indexed
 
 from derivations.algebra import vanishes
-from derivations.arb import ArbError, agree, disjoint, enclose
+from derivations.arb import ArbError, Point, agree, disjoint, enclose
 from derivations.certificate import points
 from derivations.domain import Complex
-from derivations.formula import Formula, substitute
+from derivations.formula import Formula, Lets, substitute
+from derivations.library import load_formulas
 from derivations.symbols import l
 
 Verdict = Literal["killed", "equivalent", "survived"]
@@ -29,11 +32,16 @@ SHARE = sp.Rational(1, 100)
 
 @dataclass(frozen=True)
 class Mutant:
-    """A formula with one fault; `change` says which."""
+    """A formula with one fault, in its printed form or in one of its intermediate names."""
 
     formula: Formula
     change: str
     expr: Expr
+    lets: Lets
+
+    @property
+    def whole(self) -> Expr:
+        return substitute(self.expr, self.lets)
 
 
 @dataclass(frozen=True)
@@ -45,20 +53,21 @@ class Judgement:
     verdict: Verdict
     evidence: str
 
+    def as_dict(self) -> dict[str, str]:
+        return asdict(self)
+
 
 def mutants_of(formula: Formula) -> list[Mutant]:
     """All mutants of the printed form and of its intermediate names, without repetition."""
-    found: dict[Expr, Mutant] = {}
-    places = [("result", sp.sympify(formula.expr)), *formula.lets]
-    for name, original in places:
-        for change, faulty in _variants(sp.sympify(original), _swaps(formula)):
-            if name == "result":
-                whole = substitute(faulty, formula.lets)
-            else:
-                lets = tuple((k, faulty if k == name else v) for k, v in formula.lets)
-                whole = substitute(sp.sympify(formula.expr), lets)
-            if whole != formula.full:
-                found.setdefault(whole, Mutant(formula, f"{name}: {change}", whole))
+    expr, lets, swaps = sp.sympify(formula.expr), formula.lets, _swaps(formula)
+    found: dict[tuple[Expr, Lets], Mutant] = {}
+    for change, faulty in _variants(expr, swaps):
+        found.setdefault((faulty, lets), Mutant(formula, f"result: {change}", faulty, lets))
+    for name, original in lets:
+        for change, faulty in _variants(sp.sympify(original), swaps):
+            other = tuple((k, faulty if k == name else v) for k, v in lets)
+            found.setdefault((expr, other), Mutant(formula, f"{name}: {change}", expr, other))
+    found.pop((expr, lets), None)
     return list(found.values())
 
 
@@ -117,33 +126,49 @@ def _here(node: Any, swaps: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 def judge(mutant: Mutant) -> Judgement:
     """Kill the mutant by Arb, or show it equivalent, or report that it survived."""
-    formula = mutant.formula
     everywhere = True
-    for number, point in enumerate(points(formula.name, formula.domain)):
-        at = {**point, l: sp.S.One}
-        truth = enclose(formula.stated, at)
+    for number, (point, truth) in enumerate(_truths(mutant.formula.name), start=1):
         try:
-            value = enclose(mutant.expr, at)
+            value = enclose(mutant.expr, point, lets=mutant.lets)
         except (ArbError, ArithmeticError) as error:
-            return _judged(
-                mutant, "killed", f"no value at point {number + 1}: {type(error).__name__}"
-            )
+            return _judged(mutant, "killed", f"no value at point {number}: {type(error).__name__}")
         if disjoint(value, truth):
-            return _judged(mutant, "killed", f"Arb separates it at point {number + 1}")
+            return _judged(mutant, "killed", f"Arb separates it at point {number}")
         everywhere = everywhere and agree(value, truth)
-    if everywhere and vanishes(mutant.expr - formula.full):
+    if everywhere and vanishes(mutant.whole - mutant.formula.full):
         return _judged(mutant, "equivalent", "mutant minus formula is an exact symbolic 0")
-    return _judged(
-        mutant, "survived", "Arb does not separate it and no proof of equivalence is known"
-    )
+    return _judged(mutant, "survived", "Arb does not separate it, and no proof of equivalence")
+
+
+class _Truths:
+    """The definition's values at the points of a formula, computed one by one when asked for."""
+
+    def __init__(self, name: str):
+        formula = load_formulas()[name]
+        self._stated = formula.stated
+        self._points = [{**at, l: sp.S.One} for at in points(name, formula.domain)]
+        self._known: list[acb] = []
+
+    def __iter__(self) -> Iterator[tuple[Point, acb]]:
+        for k, point in enumerate(self._points):
+            if k == len(self._known):
+                self._known.append(enclose(self._stated, point))
+            yield point, self._known[k]
+
+
+_truths = functools.cache(_Truths)
 
 
 def _judged(mutant: Mutant, verdict: Verdict, evidence: str) -> Judgement:
     return Judgement(mutant.formula.name, mutant.change, verdict, evidence)
 
 
-def choose(mutants: list[Mutant], number: int, seed: int) -> list[Mutant]:
-    """`number` mutants drawn without replacement, or all of them."""
-    if number >= len(mutants):
-        return mutants
-    return random.Random(seed).sample(mutants, number)
+def judge_some(number: int | None, seed: int, part: int, parts: int) -> list[Judgement]:
+    """Judge one of `parts` shares of `number` mutants drawn by `seed`, or of all of them."""
+    every = [mutant for formula in load_formulas().values() for mutant in mutants_of(formula)]
+    if number is not None and number < len(every):
+        every = random.Random(seed).sample(every, number)
+    # Sorted by formula, so that a process computes few formulas' values.
+    every.sort(key=lambda mutant: mutant.formula.name)
+    size = -(-len(every) // parts)
+    return [judge(mutant) for mutant in every[part * size : (part + 1) * size]]

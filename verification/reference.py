@@ -19,7 +19,7 @@ from derivations.formula import Formula
 from derivations.library import load_formulas
 from derivations.special import Special
 
-PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
+PRECISIONS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 
 _METHODS = {
     sp.exp: "{}.exp()",
@@ -60,6 +60,8 @@ class _Source:
             return self._power(*node.args)
         if isinstance(node, Special):
             return self._special(node)
+        if isinstance(node, sp.Derivative | sp.Subs):
+            return 'number("nan")'  # of a floor, or of 1F1 in a parameter: such a slope counts as 0
         if isinstance(node, sp.Piecewise):
             return self._piecewise(node)
         return self._function(node)
@@ -91,9 +93,10 @@ class _Source:
             return f"(({self(node.lhs)}).real {node.rel_op} ({self(node.rhs)}).real)"
         if isinstance(node, sp.Heaviside):
             return f"number(({self(node.args[0])}).real > 0)"
-        if isinstance(node, sp.Max):
+        if isinstance(node, sp.Max | sp.Min):
             first, *others = map(self, node.args)
-            return first + "".join(f".max({other})" for other in others)
+            name = "max" if isinstance(node, sp.Max) else "min"
+            return first + "".join(f".{name}({other})" for other in others)
         if isinstance(node, sp.besseli):
             return f"{self(node.args[1])}.bessel_i({self(node.args[0])})"
         if isinstance(node, sp.hyper):

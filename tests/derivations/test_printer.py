@@ -32,6 +32,7 @@ from derivations.special import (
     Expit,
     Expm1,
     Expm1Ratio,
+    Log,
     Log1p,
     Log1pGap,
     Log1pRatio,
@@ -41,6 +42,9 @@ from derivations.special import (
     LogI0e,
     LogI0Gap,
     LogOneMinusExp,
+    LogOrthogonalDeficit,
+    OrthogonalDeficit,
+    OrthogonalTrig,
     Special,
 )
 from derivations.symbols import A, d, l, n, s, x, y, z
@@ -82,6 +86,7 @@ OPERATIONS = [
     exp(I * A) * norm,
     Sum(z * x[l] ** 2 - y[l] * n / d + 1, (l, 1, d)),
     Sum(A * x[l] + re(A) * y[l] - im(A) * x[l] * y[l], (l, 1, d)),
+    Log(n),
     Log1p(z),
     Log1p(A),
     Log1pRatio(n),
@@ -96,6 +101,9 @@ OPERATIONS = [
     LogI0Gap(n),
     BesselRatio(z),
     Expit(n),
+    OrthogonalDeficit(z, n),
+    LogOrthogonalDeficit(n, z),
+    OrthogonalTrig(z, n),
 ]
 COVERAGE = Formula(
     "coverage",
@@ -123,10 +131,19 @@ def bessel(order: int, t: Array) -> Array:
     return (jax.scipy.special.i0, jax.scipy.special.i1)[order](t)
 
 
-def plain(kind: type[Special]) -> Callable[[Array], Array]:
+def confluent(top: tuple[Array], bottom: tuple[Array], t: Array) -> Array:
+    """1F1 by its series, for small t."""
+    total = jnp.ones_like(t)
+    for k in reversed(range(30)):
+        total = 1 + (top[0] + k) / (bottom[0] + k) * t / (k + 1) * total
+    return total
+
+
+def plain(kind: type[Special]) -> Callable[..., Array]:
     """The routine of a stand-in, straight from its definition."""
-    t = Symbol("t")
-    return sp.lambdify(t, kind.definition(t), [{"besseli": bessel}, vars(jnp)])
+    names = sp.symbols(f"t:{kind.definition.__code__.co_argcount}")
+    modules = [{"besseli": bessel, "hyper": confluent}, vars(jnp)]
+    return sp.lambdify(names, kind.definition(*names), modules)
 
 
 def load(source: str) -> Callable[..., Array]:
@@ -274,6 +291,8 @@ def test_printed_source_compiles_without_warnings_and_is_not_too_wide() -> None:
 def test_every_stand_in_names_a_routine_of_crt() -> None:
     tree = ast.parse((FOLDER.parent / "crt" / "special.py").read_text("utf-8"))
     defined = {getattr(node, "name", None) for node in tree.body}
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    defined |= {alias.name for node in imports for alias in node.names}
     assert {kind.routine for kind in STAND_INS} <= defined
 
 
