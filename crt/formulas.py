@@ -992,14 +992,13 @@ def orthogonal_weight(M: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]) -> F
     """Ordered pairs of M projections that lie in one orthogonal block, over M².
 
     Statement: ortho-exact
-    Formula: (M*(d - 1) - (M - d*floor((M + 1/2)/d))*(-M + d*floor((M + 1/2)/d) + d))/M**2
+    Formula: (M*(d - 1) - (d - Mod(M, d))*Mod(M, d))/M**2
     Domain: M = 1 ... 65536; d = 1 ... 4096
     Source: derivations/08_orthogonality.py
     """
     M, d = promote(M, d)
-    k = jnp.floor((M + (1 / 2)) / d)
-    r = M - d * k
-    return (d * k * (d - 1) + r * (r - 1)) / M**2
+    r = jnp.mod(M, d)
+    return (r * (r - 1) + (M - r) * (d - 1)) / M**2
 
 
 def log_orthogonal_gain(
@@ -1291,7 +1290,7 @@ def log_features_for_uniform(
     log_ratio = log_lip + jnp.log(8 * r0 / eps)
     return (
         -2 * jnp.log(eps)
-        + jnp.log(d * (log_ratio + special.log1p(jnp.exp(-log_ratio))) + jnp.log(2 / delta))
+        + jnp.log(d * special.softplus(log_ratio) + jnp.log(2 / delta))
         - jnp.maximum(-by_variance, -2 * log_sup - 0.6931471805599453)
     )
 
@@ -1332,7 +1331,7 @@ def features_for_uniform(
     by_variance = log_sup + jnp.log((4 / 3) * eps + 8 * jnp.exp(-log_sup + log_var))
     log_ratio = log_lip + jnp.log(8 * r0 / eps)
     return (
-        -(d * (log_ratio + special.log1p(jnp.exp(-log_ratio))) + jnp.log(2 / delta))
+        -(d * special.softplus(log_ratio) + jnp.log(2 / delta))
         * jnp.maximum(-jnp.exp(by_variance), -2 * jnp.exp(2 * log_sup))
         / eps**2
     )

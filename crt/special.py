@@ -205,6 +205,13 @@ def expit(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
 
 
 @jax.custom_jvp
+def softplus(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """Returns log(1 + e^t) for all real t, relatively accurate also far below 0."""
+    t = jnp.asarray(t)
+    return jnp.maximum(t, 0.0) + log1p(jnp.exp(-jnp.abs(t)))
+
+
+@jax.custom_jvp
 def _expit_slope(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
     """Returns e^-t/(1 + e^-t)^2, even in t."""
     t = jnp.asarray(t)
@@ -346,6 +353,7 @@ for _function, _slope in (
     (log_one_minus_exp, _expm1_inverse),
     (_expm1_inverse, _expm1_inverse_slope),
     (expm1, jnp.exp),
+    (softplus, expit),
     (expit, _expit_slope),
     (_expit_slope, _expit_curvature),
     (log_cosh, _tanh),

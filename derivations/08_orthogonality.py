@@ -31,6 +31,7 @@ import math
 import sympy as sp
 from flint import acb, arb, fmpq, fmpq_poly, fmpz_poly
 from sympy import (
+    Mod,
     Rational,
     RisingFactorial,
     S,
@@ -38,7 +39,6 @@ from sympy import (
     binomial,
     exp,
     factorial,
-    floor,
     gamma,
     hyper,
     log,
@@ -709,8 +709,9 @@ count = Symbol("M", integer=True, positive=True)
 bound = 2 * exp(-2 * n) * (exp(z / 2) - 1) ** 2 / (d + 2)
 printed_bound = variance_oprf / count - (1 - 1 / count) * bound
 gain_plus = gain.subs(s, 1)
-blocks = floor((count + S.Half) / d)
-exact_weight = by_block.subs({full: blocks, rest: count - d * blocks}, simultaneous=True) / count**2
+remainder = Mod(count, d)
+blocks = (count - remainder) / d
+exact_weight = by_block.subs({full: blocks, rest: remainder}, simultaneous=True) / count**2
 exact_variance = variance_oprf / count - exact_weight * gain_plus
 place = {d: S(2), z: S(4), n: S(2), count: S(16)}
 refute(
@@ -1066,8 +1067,7 @@ must_fail(
 # %% [markdown]
 # ## Formulas
 #
-# The number of full blocks is generated as $k=\lfloor(M+\tfrac12)/d\rfloor$: for whole numbers the same as ⌊M/d⌋, but the quotient is never
-# whole, so that it can be decided from an enclosure. (A block of d more or less changes nothing: r = d counts as a full block does.)
+# The weight is generated from the remainder r = M mod d alone: $kd=M-r$.
 
 # %%
 STATEMENTS = [
@@ -1176,8 +1176,8 @@ ERRATA = [
         "the corrected proof uses the law of the length through F alone",
     ),
 ]
-k_let, r_let = symbols("k r", integer=True, nonnegative=True)
-blocks_let = ((k_let, floor((count + S.Half) / d)), (r_let, count - k_let * d))
+r_let = Symbol("r", integer=True, nonnegative=True)
+blocks_let = ((r_let, Mod(count, d)),)
 dimension = Whole(1, 4096)
 log_domain = {z: Real(0, 10000, open_low=True), n: Real(0, 10000), d: dimension}
 linear_domain = {z: Real(0, 16), n: Real(0, 16), d: dimension}
@@ -1189,7 +1189,7 @@ FORMULAS = [
         "Ordered pairs of M projections that lie in one orthogonal block, over M².",
         (count, d),
         {count: Whole(1, 65536), d: dimension},
-        expr=(k_let * d * (d - 1) + r_let * (r_let - 1)) / count**2,
+        expr=((count - r_let) * (d - 1) + r_let * (r_let - 1)) / count**2,
         definition=(count * (d - 1) - r_let * (d - r_let)) / count**2,
         lets=blocks_let,
         definition_lets=blocks_let,

@@ -38,7 +38,7 @@ from derivations.identities import (
     reference,
     series_arb,
 )
-from derivations.special import Log1p, LogExpm1
+from derivations.special import Log1p, LogExpm1, Softplus
 from derivations.symbols import d, n, rho, t, x_l, y_l, z
 from derivations.symbols import w_l as omega
 
@@ -475,7 +475,7 @@ net = {
     ),
     "lemmas": {size: exp(log_sup), spread: exp(by_variance), over: exp(log_ratio)},
 }
-cover = d * (log_ratio + Log1p(exp(-log_ratio))) + log(2 / delta)
+cover = d * Softplus(log_ratio) + log(2 / delta)
 cover_stated = d * log(1 + over) + log(2 / delta)
 wide = {R: Real(0.01, 8), d: Whole(1, 4096), alpha: Real(0.01, 10)}
 small = {R: Real(0.1, 2), d: Whole(1, 16), alpha: Real(0.1, 2)}

@@ -218,7 +218,7 @@ must_fail(PLUS, "planted error (D22 ≥ 0 for s = -1)", lambda: verify_D22(-1))
 #   \partial_\theta p_2=\frac{\sigma\mu(N+\mu c+c^2)}{2c^2N(N+\mu c+1)},\quad \mu\partial_\mu p_2=\frac{\sigma^2\mu}{2cN(N+\mu c+1)} .$$
 # At a stationary point it would be 0. (The left side is $-\mathrm{Im}\big((1+\bar E)(G+EQ')w\big)$. Both $Gw$ and $Q'w$ contain
 # $\frac d2\tau$ with $\tau=\frac{w-1}{w+1}=1-\frac1{1-4A}$, the point of the unit disc that belongs to A; the factor $1+\bar E$ turns
-# $(1+E)\tau$ into $|1+E|^2\tau$, so the phase drops out of the largest term.)
+# $(1+E)\tau$ into $|1+E|^2\tau$: only $\mathrm{Im}\,\tau$ survives there, and what is left is monotone in cos φ.)
 #
 # **First derivation:** differentiate the real forms, $\partial_\theta=u\partial_v-v\partial_u$ and $\mu\partial_\mu=u\partial_u+v\partial_v$. **Second:** the closed forms.
 
@@ -307,7 +307,7 @@ verify(MINUS, "T1: the second bound, from N² ≥ 4μc", sp.simplify(edge) == 0)
 # $$T_1+T_3\ge\tfrac h2\big(d(1-\eta^2)-2\zeta\eta\,[d+(\zeta-1)(1+c)]\big).$$
 # Now z > ζ; with $q=\zeta(1+c)$, $\eta\le\sqrt c\,e^{-q}$ and $2\zeta\eta\le\frac{2\sqrt c}{1+c}qe^{-q}\le qe^{-q}$.
 # If ζ ≤ 1, the bracket is at most d, and $1-\eta^2-2\zeta\eta\ge1-e^{-2q}-qe^{-q}=e^{-q}(2\sinh q-q)>0$.
-# If ζ ≥ 1, it is at most $d(q-c)\le dq$, and $\eta^2+2\zeta\eta q\le e^{-2q}+q^2e^{-q}\le5e^{-2}<1$, because q ≥ 1 and $q^2e^{-q}$ is largest at q = 2.
+# If ζ ≥ 1, it is at most $d(q-c)\le dq$ (as q ≥ 1+c and d ≥ 1), and $\eta^2+2\zeta\eta q\le e^{-2q}+q^2e^{-q}\le5e^{-2}<1$, because q ≥ 1 and $q^2e^{-q}$ is largest at q = 2.
 
 # %%
 q = Symbol("q", positive=True)
@@ -319,7 +319,7 @@ verify(MINUS, "case 2: 5 exp(-2) < 1", bool(enclose(5 * exp(S(-2)), {}).real < 1
 # **Case 3: X > 0, μ ≤ 1.** Here $\psi\le0$, so $0<X\le\zeta\sigma-\theta\le(\zeta-1)\sigma$: ζ > 1, that is x > c, and $\sin X\le\sigma M$ with both
 # $M=\frac1\sigma$ and $M=\frac xc-1$ allowed. With $k=\frac{2\mu c}{N^2}\le\frac12$ the first bound on T₁ gives
 # $$\tfrac{2c}\sigma(T_1+T_3)\ge f(\eta)=(1-\eta)\big[1-k(1-\eta)\big]+2x\eta^2-2x\eta M .$$
-# $\frac{f(\eta)}\eta=(1-k)\big(\frac1\eta-1\big)+k(1-\eta)+2x\eta-2xM$ falls with η: its derivative is at most $2x-\frac1{2\eta^2}$, and
+# $\frac{f(\eta)}\eta=(1-k)\big(\frac1\eta-1\big)+k(1-\eta)+2x\eta-2xM$ falls with η ($k\le\frac12$): its derivative is at most $2x-\frac1{2\eta^2}$, and
 # $\eta\le e^{-x}$ makes $\frac1{2\eta^2}\ge\frac12e^{2x}>2x$ (as $e^y>2y$ for all y). So f > 0 follows from f > 0 at any larger η up to
 # $e^{-x}$; take $\eta=\sqrt c\,e^{-x(1+\mu)}$, allowed since $z=x\mu/c\ge x\mu$. Two inequalities in x, μ and $g=\sqrt c$ are left: with
 # $M=\frac1\sigma$ for $g\le\frac56$ and with $M=\frac xc-1$ for $g\ge\frac56$.
@@ -343,7 +343,7 @@ prove_positive(MINUS, "case 3, g ≤ 5/6", flat, {x: (0, 6), mu: (0, 1), g: (0, 
 prove_positive(MINUS, "case 3, g ≥ 5/6", steep, {x: (split**2, 6), mu: (0, 1), g: (split, 1)})
 
 # %% [markdown]
-# **x ≥ 6.** In both, $M\le\frac{36}{25}x$ (for $g\le\frac56$ because $\frac1\sigma<2$), $\eta\le e^{-x}$ and $k\le\frac12$, so
+# **x ≥ 6.** In both, $M\le\frac{36}{25}x$ (for $g\le\frac56$ because $\frac1\sigma<2<\frac{36}{25}\cdot6$), $\eta\le e^{-x}$ and $k\le\frac12$, so
 # $f\ge\tfrac12(1-e^{-x})-\tfrac{72}{25}x^2e^{-x}$, positive when $e^x-1-\frac{144}{25}x^2>0$: true at x = 6, where also the first two derivatives are
 # positive, and the third is $e^x$. ∎
 

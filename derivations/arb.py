@@ -76,6 +76,14 @@ def _absolute(node: Any, at: "Evaluator") -> acb:
     return acb(abs(value))
 
 
+def _remainder(node: Any, at: "Evaluator") -> acb:
+    """The remainder of whole numbers."""
+    top, bottom = (at(arg).real.unique_fmpz() for arg in node.args)
+    if top is None or bottom is None:
+        raise ArbError(f"{node} is not a remainder of whole numbers")
+    return acb(top % bottom)
+
+
 _RULES: dict[type, Callable[[Any, "Evaluator"], acb]] = {
     sp.Pow: _power,
     sp.Piecewise: _piecewise,
@@ -96,7 +104,7 @@ _RULES: dict[type, Callable[[Any, "Evaluator"], acb]] = {
     sp.arg: lambda node, at: acb(at(node.args[0]).arg()),
     sp.atan2: lambda node, at: acb(arb.atan2(at(node.args[0]).real, at(node.args[1]).real)),
     sp.atan: lambda node, at: at(node.args[0]).atan(),
-    sp.floor: lambda node, at: acb(at(node.args[0]).real.floor()),
+    sp.Mod: _remainder,
     sp.sign: lambda node, at: acb(at(node.args[0]).real.sgn()),
     sp.conjugate: lambda node, at: at(node.args[0]).conjugate(),
     sp.gamma: lambda node, at: at(node.args[0]).gamma(),

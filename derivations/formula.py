@@ -16,7 +16,7 @@ from derivations.domain import Range, Vector
 from derivations.symbols import d, l
 
 Lets = tuple[tuple[Symbol, Expr], ...]
-Status = Literal["proved", "corrected", "refuted as printed"]
+Status = Literal["proved", "corrected", "refuted as printed", "evidence only"]
 
 
 class FormulaError(ValueError):
@@ -91,6 +91,17 @@ class Formula:
     def vector_valued(self) -> bool:
         """Does the result have one entry per coordinate?"""
         return has_coordinates(self.full)
+
+    @property
+    def used_lets(self) -> Lets:
+        """The intermediate names that the result depends on; others serve the proof alone."""
+        used: list[tuple[Symbol, Expr]] = []
+        needed = sympify(self.expr).free_symbols
+        for name, value in reversed(self.lets):
+            if name in needed:
+                used.insert(0, (name, value))
+                needed = needed | sympify(value).free_symbols
+        return tuple(used)
 
     @property
     def full(self) -> Expr:

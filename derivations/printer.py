@@ -9,7 +9,7 @@ from sympy.printing.numpy import JaxPrinter
 from sympy.tensor.indexed import Indexed, IndexedBase
 
 from derivations.domain import Complex, Range, Vector
-from derivations.formula import Formula, Lets, has_coordinates, substitute
+from derivations.formula import Formula, has_coordinates, substitute
 from derivations.special import Special
 from derivations.symbols import d, l
 
@@ -21,7 +21,7 @@ _FUNCTIONS = {
     sp.tanh: "jnp.tanh",
     sp.Abs: "jnp.abs",
     sp.atan2: "jnp.arctan2",
-    sp.floor: "jnp.floor",
+    sp.Mod: "jnp.mod",
 }
 
 ALLOWED = (
@@ -161,7 +161,7 @@ class FormulaPrinter(JaxPrinter):
 
     _print_Function = _call
     _print_exp = _print_log = _print_cos = _print_sin = _print_tanh = _call
-    _print_Abs = _print_atan2 = _print_floor = _call
+    _print_Abs = _print_atan2 = _print_Mod = _call
 
 
 WIDTH = 100
@@ -178,7 +178,7 @@ def print_formula(formula: Formula, source: str) -> str:
     lines += _docstring(formula, domain, source)
     lines += _promotion(domain)
     body = []
-    for name, value in _used(formula):
+    for name, value in formula.used_lets:
         printer.index = l if has_coordinates(substitute(value, formula.lets)) else None
         body.append(f"    {name} = {printer.doprint(value)}")
         if printer.index is not None:
@@ -193,17 +193,6 @@ def print_formula(formula: Formula, source: str) -> str:
         lines.append('    with numpy_dtype_promotion("standard"):')
         body = [f"    {line}" for line in body]
     return "\n".join(lines + body) + "\n"
-
-
-def _used(formula: Formula) -> Lets:
-    """The intermediate names that the result depends on; others serve the proof alone."""
-    used: list[tuple[sp.Symbol, sp.Expr]] = []
-    needed = sp.sympify(formula.expr).free_symbols
-    for name, value in reversed(formula.lets):
-        if name in needed:
-            used.insert(0, (name, value))
-            needed = needed | sp.sympify(value).free_symbols
-    return tuple(used)
 
 
 def _name(arg: Any) -> str:

@@ -57,6 +57,7 @@ LogI0 = _special("LogI0", "log_i0", lambda t: log(besseli(0, t)))
 LogI0e = _special("LogI0e", "log_i0e", lambda t: log(besseli(0, t)) - t)
 LogI0Gap = _special("LogI0Gap", "log_i0_gap", lambda t: t**2 / 4 - log(besseli(0, t)))
 BesselRatio = _special("BesselRatio", "bessel_ratio", lambda t: besseli(1, t) / besseli(0, t))
+Softplus = _special("Softplus", "softplus", lambda t: log(1 + exp(t)))
 Expit = _special("Expit", "expit", lambda t: 1 / (1 + exp(-t)))
 OrthogonalDeficit = _special(
     "OrthogonalDeficit",

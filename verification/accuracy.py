@@ -112,7 +112,9 @@ class Probe:
         number = complex(computed)
         error = abs(value - type(value)(number.real, number.imag)).upper()
         bound = (FACTOR * self.eps * scale).lower()
-        ratio = error / bound if bound > 0 else (arb(0) if error == 0 else arb("inf"))
+        if error < arb(2) ** -1000:  # below every float: no error
+            return 0.0
+        ratio = error / bound if bound > 0 else arb("inf")
         return float(ratio.upper()) if ratio.is_finite() else np.inf
 
     def describe(self, columns: Columns, k: int) -> str:

@@ -28,6 +28,8 @@ from derivations.symbols import l
 Verdict = Literal["killed", "equivalent", "survived"]
 FUNCTIONS = {sp.cos: sp.sin, sp.sin: sp.cos, sp.exp: sp.cosh, sp.log: sp.exp}
 SHARE = sp.Rational(1, 100)
+POINTS = 200
+"""The formula's own random points and as many more as a stubborn mutant needs."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Judgement:
 
 def mutants_of(formula: Formula) -> list[Mutant]:
     """All mutants of the printed form and of its intermediate names, without repetition."""
-    expr, lets, swaps = sp.sympify(formula.expr), formula.lets, _swaps(formula)
+    expr, lets, swaps = sp.sympify(formula.expr), formula.used_lets, _swaps(formula)
     found: dict[tuple[Expr, Lets], Mutant] = {}
     for change, faulty in _variants(expr, swaps):
         found.setdefault((faulty, lets), Mutant(formula, f"result: {change}", faulty, lets))
@@ -135,9 +137,26 @@ def judge(mutant: Mutant) -> Judgement:
         if disjoint(value, truth):
             return _judged(mutant, "killed", f"Arb separates it at point {number}")
         everywhere = everywhere and agree(value, truth)
-    if everywhere and vanishes(mutant.whole - mutant.formula.full):
+    if everywhere and vanishes(_reflected(mutant.whole) - mutant.formula.full):
         return _judged(mutant, "equivalent", "mutant minus formula is an exact symbolic 0")
     return _judged(mutant, "survived", "Arb does not separate it, and no proof of equivalence")
+
+
+def _reflected(expr: Expr) -> Expr:
+    """`expr` with -a mod b written b - (a mod b).
+
+    That is right unless b divides a; then both remainders are 0, and a mutant that only turns the
+    sign of a is the formula itself.
+    """
+
+    def turned(node: Any) -> bool:
+        return isinstance(node, sp.Mod) and node.args[0].could_extract_minus_sign()
+
+    def reflect(node: Any) -> Any:
+        top, bottom = node.args
+        return bottom - sp.Mod(-top, bottom)
+
+    return expr.replace(turned, reflect)
 
 
 class _Truths:
@@ -146,7 +165,7 @@ class _Truths:
     def __init__(self, name: str):
         formula = load_formulas()[name]
         self._stated = formula.stated
-        self._points = [{**at, l: sp.S.One} for at in points(name, formula.domain)]
+        self._points = [{**at, l: sp.S.One} for at in points(name, formula.domain, POINTS)]
         self._known: list[acb] = []
 
     def __iter__(self) -> Iterator[tuple[Point, acb]]:

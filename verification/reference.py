@@ -32,7 +32,6 @@ _METHODS = {
     sp.im: "number({}.imag)",
     sp.arg: "number({}.arg())",
     sp.sign: "number({}.real.sgn())",
-    sp.floor: "number({}.real.floor())",
 }
 
 
@@ -61,7 +60,7 @@ class _Source:
         if isinstance(node, Special):
             return self._special(node)
         if isinstance(node, sp.Derivative | sp.Subs):
-            return 'number("nan")'  # of a floor, or of 1F1 in a parameter: such a slope counts as 0
+            return 'number("nan")'  # of a remainder, or of 1F1 in d: such a slope counts as 0
         if isinstance(node, sp.Piecewise):
             return self._piecewise(node)
         return self._function(node)
@@ -97,6 +96,8 @@ class _Source:
             first, *others = map(self, node.args)
             name = "max" if isinstance(node, sp.Max) else "min"
             return first + "".join(f".{name}({other})" for other in others)
+        if isinstance(node, sp.Mod):
+            return f"remainder({self(node.args[0])}, {self(node.args[1])})"
         if isinstance(node, sp.besseli):
             return f"{self(node.args[1])}.bessel_i({self(node.args[0])})"
         if isinstance(node, sp.hyper):
@@ -113,6 +114,10 @@ def _at_zero(function: Callable[..., Any], value: Any, *arguments: Any) -> Any:
     return value if arguments[0] == 0 else function(*arguments)
 
 
+def _remainder(top: Any, bottom: Any) -> Any:
+    return type(top)(top.real.unique_fmpz() % bottom.real.unique_fmpz())
+
+
 def compile_arb(names: Sequence[str], outputs: Sequence[Expr], number: type) -> Callable[..., list]:
     """A Python function of Arb numbers that returns the values of `outputs`, shared parts once."""
     shared, reduced = sp.cse(list(outputs), symbols=sp.numbered_symbols("c_"))
@@ -120,7 +125,8 @@ def compile_arb(names: Sequence[str], outputs: Sequence[Expr], number: type) -> 
     lines = [f"    {name} = {source(value)}" for name, value in shared]
     lines.append(f"    return [{', '.join(map(source, reduced))}]")
     text = f"def compiled({', '.join(names)}):\n" + "\n".join(lines)
-    namespace: dict[str, Any] = {"acb": acb, "arb": arb, "number": number, "at_zero": _at_zero}
+    namespace: dict[str, Any] = {"acb": acb, "arb": arb, "number": number}
+    namespace |= {"at_zero": _at_zero, "remainder": _remainder}
     exec(text, namespace | source.constants, namespace := {})
     return namespace["compiled"]
 

@@ -85,7 +85,8 @@ def test_python_numbers_and_arrays_broadcast(name: str, seed: int) -> None:
     probe = Probe(name, "float32")
     rows = [column[:1] for column in columns]
     parts = [
-        np.stack([row.real, row.imag], axis=-1) if np.iscomplexobj(row) else row for row in rows
+        np.stack([np.real(row), np.imag(row)], axis=-1) if np.iscomplexobj(row) else row
+        for row in rows
     ]
     gap = np.max(np.abs(np.asarray(mixed)[:1] - alone))
     assert gap <= 2 * FACTOR * probe.eps * float(probe.scale(*probe.point(parts, 0)).upper())

@@ -122,6 +122,7 @@ CASES = {
     "expit": Case(
         MINUS_LOG_MAX, LOG_MAX, expit, expit_slope, lambda t: expit_slope(t) * -(t / 2).tanh()
     ),
+    "softplus": Case(MINUS_LOG_MAX, both(1e30), lambda t: t.exp().log1p(), expit, expit_slope),
     "log_cosh": Case(
         both(-1e4),
         both(1e4),
@@ -308,6 +309,7 @@ PLANTED = {
     "one minus": ("expm1", lambda t: jnp.exp(t) - 1, 1e-3, 0.1),
     "half of tanh": ("expit", lambda t: 0.5 + 0.5 * jnp.tanh(t / 2), -30, -20),
     "difference of log_i0": ("log_i0e", lambda t: special.log_i0(t) - t, 1e3, 1e4),
+    "cancelling softplus": ("softplus", lambda t: t + jnp.log1p(jnp.exp(-t)), -30, -10),
     "overflow": ("log_expm1", lambda t: jnp.log(jnp.expm1(t)), 750, 800),
     "rounded exp": ("log_expm1", lambda t: jnp.log(jnp.exp(t) - 1), 1e-6, 1e-3),
     "log of 1": ("log_one_minus_exp", lambda t: jnp.log(-jnp.expm1(-t)), 5, 15),
@@ -365,6 +367,7 @@ ENDS = {
     "log_i0": [(-1e30, 1e30, -1), (0, 0, 0), (INF, INF, 1)],
     "log_i0_gap": [(-INF, INF, -INF), (0, 0, 0), (2e18, 1e36, 1e18)],
     "expm1": [(-INF, -1, 0), (0, 0, 1), (INF, INF, INF)],
+    "softplus": [(-INF, 0, 0), (0, 0.6931471805599453, 0.5), (INF, INF, 1)],
     "expit": [(-INF, 0, 0), (0, 0.5, 0.25), (INF, 1, 0)],
     "log_i0e": [(-1e30, 2e30, -2), (0, 0, -1), (1e30, -35.45771492811536, -5e-31)],
     "bessel_ratio": [(-1e30, -1, 0), (0, 0, 0.5), (INF, 1, 0)],

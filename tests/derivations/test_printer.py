@@ -45,6 +45,7 @@ from derivations.special import (
     LogOrthogonalDeficit,
     OrthogonalDeficit,
     OrthogonalTrig,
+    Softplus,
     Special,
 )
 from derivations.symbols import A, d, l, n, s, x, y, z
@@ -70,7 +71,7 @@ OPERATIONS = [
     sp.Abs(z - 2 * n),
     sp.Abs(A),
     sp.atan2(z, -n),
-    sp.floor(z * 7) * n,
+    sp.Mod(d + 6, d + 1) * n,
     sp.Max(z, n, S.Half),
     sp.sqrt(w),
     1 / sp.sqrt(n),
@@ -101,6 +102,7 @@ OPERATIONS = [
     LogI0Gap(n),
     BesselRatio(z),
     Expit(n),
+    Softplus(z),
     OrthogonalDeficit(z, n),
     LogOrthogonalDeficit(n, z),
     OrthogonalTrig(z, n),

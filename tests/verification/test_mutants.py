@@ -1,0 +1,64 @@
+"""Mutants of the formulas are killed or shown equivalent; a blind judge would be noticed."""
+
+import secrets
+
+import pytest
+from sympy import cos, exp
+
+from derivations.library import load_formulas
+from verification import mutants
+from verification.mutants import Mutant, judge, judge_some, mutants_of
+
+FORMULAS = load_formulas()
+
+
+def test_two_hundred_mutants_are_killed_or_equivalent() -> None:
+    seed = secrets.randbits(62)
+    judged = judge_some(200, seed, 0, 1)
+    assert len(judged) == 200
+    assert [j for j in judged if j.verdict == "survived"] == [], f"seed {seed}"
+    assert sum(j.verdict == "killed" for j in judged) > 150
+
+
+def test_there_are_two_thousand_mutants_of_every_kind() -> None:
+    every = [m for formula in FORMULAS.values() for m in mutants_of(formula)]
+    assert len(every) >= 2000
+    assert {m.formula.name for m in every} == set(FORMULAS)
+    text = "\n".join(m.change for m in every)
+    for kind in ("-> sum", "-> product", "-> -", "101/100", "inverse power", "scaled", "z -> "):
+        assert kind in text, kind
+
+
+def test_no_mutant_is_the_formula_itself() -> None:
+    for formula in FORMULAS.values():
+        assert all((m.expr, m.lets) != (formula.expr, formula.lets) for m in mutants_of(formula))
+
+
+def test_an_equivalent_change_is_proved_and_a_fault_is_killed() -> None:
+    formula = FORMULAS["variance_trig"]
+    same = Mutant(formula, "square of the negative", (-formula.expr) * -1, formula.lets)
+    other = Mutant(formula, "written out", formula.stated, ())
+    fault = Mutant(formula, "1 %", formula.expr * 1.01, formula.lets)
+    assert judge(same).verdict == "equivalent"
+    assert judge(other).verdict == "equivalent"
+    assert judge(fault).verdict == "killed"
+
+
+def test_a_blind_judge_reports_survivors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "disjoint", lambda *_: False)
+    formula = FORMULAS["b_of_rho"]
+    fault = Mutant(formula, "1 %", formula.expr * 2, formula.lets)
+    assert judge(fault).verdict == "survived"
+
+
+def test_a_mutant_without_a_value_is_killed() -> None:
+    formula = FORMULAS["variance_trig"]
+    (z,) = formula.args
+    pole = Mutant(formula, "a pole everywhere", exp(1 / (z - z)) + cos(z), ())
+    assert judge(pole).verdict == "killed"
+
+
+@pytest.mark.slow
+def test_every_mutant_is_killed_or_equivalent() -> None:
+    judged = judge_some(None, 0, 0, 1)
+    assert [j for j in judged if j.verdict == "survived"] == []
