@@ -3,6 +3,7 @@
 A notebook's metadata keeps each formula as text that Python evaluates to an equal `Formula`.
 """
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -61,11 +62,19 @@ def restore(given: Mapping[str, Any]) -> Formula:
     return Formula(**fields)
 
 
-def load_formulas() -> dict[str, Formula]:
-    """Every formula of the committed notebooks, by name."""
+class LibraryError(LookupError):
+    """A notebook whose formulas cannot be read."""
+
+
+@functools.cache
+def load_formulas() -> Mapping[str, Formula]:
+    """Every formula of the committed notebooks, by name; read once."""
     found = {}
     for source in sources():
-        notebook = json.loads(source.with_suffix(".ipynb").read_text(encoding="utf-8"))
+        file = source.with_suffix(".ipynb")
+        if not file.exists():
+            raise LibraryError(f"{source.stem} was never run: run python -m derivations first")
+        notebook = json.loads(file.read_text(encoding="utf-8"))
         for entry in notebook["metadata"]["crt"]["formulas"]:
             found[entry["name"]] = restore(entry["formula"])
     return found

@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from derivations.library import load_formulas
+from derivations.library import LibraryError, load_formulas
 from verification.accuracy import DTYPES, Accuracy, measure
 from verification.mutants import Judgement, judge_some
 
@@ -58,7 +58,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
-    known = list(load_formulas())
+    try:
+        known = list(load_formulas())
+    except LibraryError as error:
+        print(f"verification: {error}", file=sys.stderr)
+        return USAGE
     if options.list:
         print("\n".join([*CHECKS, *known]))
         return PASSED

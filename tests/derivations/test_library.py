@@ -1,10 +1,14 @@
 """Formulas read back from the committed notebooks are the ones the notebooks defined."""
 
+from pathlib import Path
+
+import pytest
 from sympy import IndexedBase, Piecewise, Sum, Symbol
 
+from derivations import library
 from derivations.domain import Complex, Real, Sign, Vector, Whole
 from derivations.formula import Formula
-from derivations.library import describe, load_formulas, restore
+from derivations.library import LibraryError, describe, load_formulas, restore
 from derivations.printer import print_formula
 from derivations.special import Expm1, Log1p
 from derivations.symbols import A, d, l, s, z
@@ -43,9 +47,17 @@ def test_a_changed_description_gives_another_formula() -> None:
     assert restore(changed) != probe()
 
 
-def test_the_library_holds_what_was_generated() -> None:
-    from pathlib import Path
+def test_a_notebook_that_was_never_run_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(library, "sources", lambda: [tmp_path / "01_new.py"])
+    load_formulas.cache_clear()
+    with pytest.raises(LibraryError, match="01_new was never run"):
+        load_formulas()
+    load_formulas.cache_clear()
 
+
+def test_the_library_holds_what_was_generated() -> None:
     generated = Path(__file__).parents[2].joinpath("crt", "formulas.py").read_text("utf-8")
     formulas = load_formulas()
     assert [f"def {name}(" in generated for name in formulas] == [True] * len(formulas)
