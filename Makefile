@@ -45,7 +45,7 @@ notebooks: $(STAMP) ## Re-run the committed notebooks and compare every output (
 
 verify-full: $(STAMP) ## Run every check at full size: accuracy, mutants, slow tests (an hour)
 	$(BIN)/python -m verification --budget full
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 -m slow || [ $$? -eq 5 ]  # 5: no test is marked slow
 
 format: $(STAMP) ## Format and fix the sources (ruff)
 	$(BIN)/ruff check --fix

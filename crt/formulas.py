@@ -32,7 +32,7 @@ def gerf_c(s: Real[ArrayLike, "..."]) -> Float[Array, "..."]:
     """Coefficient C of a GERF.
 
     Statement: thm-gerf
-    Formula: -s/2 - 1/2
+    Formula: (-s - 1)/(2*s)
     Domain: s = +1 or -1
     Source: derivations/02_generalized_exponential.py
     """
@@ -1356,6 +1356,28 @@ def log_features_for_pairs(
         - 2 * jnp.log(eps)
         + jnp.log(2 * jnp.log(L) - jnp.log(delta) + 0.6931471805599453)
         - 0.6931471805599453
+    )
+
+
+def features_for_pairs(
+    eps: Real[ArrayLike, "..."],
+    L: Real[ArrayLike, "..."],
+    delta: Real[ArrayLike, "..."],
+    log_sup: Real[ArrayLike, "..."],
+) -> Float[Array, "..."]:
+    """Number of features for an error below eps at L² given pairs.
+
+    Statement: fixed-pairs
+    Formula: exp(2*log_sup)*log(2*L**2/delta)/(2*eps**2)
+    Domain: 0.01 <= eps <= 10; L = 1 ... 1000000; 1e-12 <= delta <= 0.5; 0 <= log_sup <= 20
+    Source: derivations/10_uniform.py
+    """
+    eps, L, delta, log_sup = promote(eps, L, delta, log_sup)
+    return (
+        (1 / 2)
+        * (2 * jnp.log(L) - jnp.log(delta) + 0.6931471805599453)
+        * jnp.exp(2 * log_sup)
+        / eps**2
     )
 
 

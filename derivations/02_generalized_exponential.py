@@ -335,7 +335,15 @@ FORMULAS = [
         expr=Piecewise((1, s > 0), (I, True)) * sqrt(1 - 4 * A),
         definition=B_root,
     ),
-    Formula("gerf_c", "thm-gerf", "Coefficient C of a GERF.", (s,), {s: Sign()}, expr=-(s + 1) / 2),
+    Formula(
+        "gerf_c",
+        "thm-gerf",
+        "Coefficient C of a GERF.",
+        (s,),
+        {s: Sign()},
+        expr=-(s + 1) / 2,
+        definition=solution[C],
+    ),
     Formula(
         "log_gerf_d",
         "thm-gerf",

@@ -429,7 +429,8 @@ ERRATA = [
         "Theorem 4.3 and its proof",
         "M = Ω(Γ d/ε² log(γρ/ε)) with Γ = exp(-3R²/(√d A)) suffices",
         "the proof drops D⁴ = (1-4A)^d, multiplies by exp(-n/2) for exp(+n/2), takes Γ large enough for A ≥ -1 only, "
-        "writes a maximum for a minimum and loses B² in the gradient; with the optimal A, Γ < exp(3d) for every R "
+        "writes a maximum for a minimum, loses B² in the gradient, prints E‖ω‖² = d as d² and covers a ball of R^(2d) where R^d suffices; "
+        "with the optimal A, Γ < exp(3d) for every R "
         "while the variance grows at least like exp(2R²/√d)",
         "M ≥ min{2S², 8σ²+4Sε/3}/ε²·[d log(1+8r₀Λ/ε)+log(2/δ)], r₀² = R²/√d, A = -α, B² = 1+4α, ρ = 1/(1+8α), "
         "S = (1+4α)^(d/2) exp(r₀²(1+1/(2α))), Λ = S(B/(2√(eα))+r₀(1+1/(2α)))+r₀exp(r₀²), "
@@ -548,6 +549,15 @@ FORMULAS = [
         {eps: error, L: Whole(1, 10**6), delta: chance, log_sup: Real(0, 10000)},
         expr=2 * log_sup - log(S(2)) - 2 * log(eps) + log(log(S(2)) + 2 * log(L) - log(delta)),
         definition=log(exp(log_sup) ** 2 / (2 * eps**2) * log(2 * L**2 / delta)),
+    ),
+    Formula(
+        "features_for_pairs",
+        "fixed-pairs",
+        "Number of features for an error below eps at L² given pairs.",
+        (eps, L, delta, log_sup),
+        {eps: Real(0.01, 10), L: Whole(1, 10**6), delta: chance, log_sup: Real(0, 20)},
+        expr=exp(2 * log_sup) / (2 * eps**2) * (log(S(2)) + 2 * log(L) - log(delta)),
+        definition=exp(log_sup) ** 2 / (2 * eps**2) * log(2 * L**2 / delta),
     ),
 ]
 check_formulas(FORMULAS)

@@ -41,10 +41,19 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--only", metavar="NN", nargs="+", help="run these notebooks only, e.g. 04")
     made.add_argument("--kernel", default=KERNEL, help="Jupyter kernel (default: %(default)s)")
-    made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="kernels at a time")
+    made.add_argument(
+        "--jobs", type=positive, default=os.cpu_count() or 1, help="kernels at a time"
+    )
     made.add_argument("--json", action="store_true", help="print the outcome as JSON")
     made.add_argument("--quiet", action="store_true", help="no progress lines")
     return made
+
+
+def positive(text: str) -> int:
+    """A number of processes."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -88,7 +97,7 @@ def select(only: list[str] | None) -> list[Path]:
 def execute(chosen: list[Path], options: argparse.Namespace) -> dict[str, str]:
     """Run the notebooks, several kernels at a time; their normal forms by stem."""
     done: dict[str, str] = {}
-    free = asyncio.Semaphore(max(1, options.jobs))
+    free = asyncio.Semaphore(options.jobs)
 
     async def one(source: Path) -> None:
         async with free:
@@ -97,6 +106,9 @@ def execute(chosen: list[Path], options: argparse.Namespace) -> dict[str, str]:
             print(f"[{len(done)}/{len(chosen)}] {source.stem}", file=sys.stderr)
 
     async def every() -> None:
+        # nbclient watches each kernel in a task of its own, which fails when the kernel is stopped;
+        # nobody waits for that task, and its traceback would follow the one sentence that counts.
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: None)
         async with asyncio.TaskGroup() as group:  # the first failure stops the other kernels
             for source in chosen:
                 group.create_task(one(source))

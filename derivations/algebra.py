@@ -38,7 +38,7 @@ def power_sums(expr: Expr) -> Expr:
 
 def _carriers(term: Expr, index: sp.Symbol) -> list[Expr]:
     """The subexpressions of `term` that depend on the coordinate."""
-    return [node for node in term.atoms(sp.Indexed) if node.has(index)] or [index]
+    return [*(node for node in term.atoms(sp.Indexed) if node.has(index)), index]
 
 
 def split_absolute(expr: Expr) -> Expr:
@@ -100,7 +100,11 @@ def _branches(expr: Expr) -> list[Expr]:
 
 
 def _through_exponential(expr: Expr) -> Expr:
-    """0 if e^expr reduces to 1: the way to compare logarithms of real positive quantities."""
+    """0 if e^expr reduces to 1: the way to compare logarithms of real positive quantities.
+
+    Logarithms of negative numbers could hide a multiple of 2πi here; every certificate that rests
+    on this reduction compares the two sides with Arb as well.
+    """
     if expr.has(sp.I) or not all(symbol.is_real for symbol in expr.free_symbols):
         return expr  # a complex residual may be a multiple of 2πi
     grown = sp.exp(sp.expand(expr))

@@ -72,6 +72,13 @@ class Formula:
         if set(self.args) != set(self.domain):
             raise FormulaError(f"formula {self.name}: its arguments and its domain differ")
         object.__setattr__(self, "domain", {arg: self.domain[arg] for arg in self.args})
+        shared = dict(self.lets).items() ^ dict(self.definition_lets).items()
+        if (
+            {name for name, _ in shared}
+            & dict(self.lets).keys()
+            & dict(self.definition_lets).keys()
+        ):
+            raise FormulaError(f"formula {self.name}: one name stands for two things in its lets")
         unknown = self.full.free_symbols - self._known()
         if unknown:
             names = ", ".join(sorted(map(str, unknown)))

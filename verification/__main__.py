@@ -16,13 +16,14 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from derivations.__main__ import positive
 from derivations.library import LibraryError, load_formulas
 from verification.accuracy import DTYPES, Accuracy, measure
 from verification.mutants import Judgement, judge_some
 
 PASSED, FAILED, USAGE = 0, 1, 2
 CHECKS = ("formulas", "mutants")
-POINTS = {"quick": (400, 4), "standard": (4_000, 20), "full": (20_000, 40)}
+POINTS = {"quick": (400, 4), "standard": (20_000, 10), "full": (40_000, 40)}
 """Random points per formula and dtype, and rounds of the hill climb."""
 MUTANTS = {"quick": 200, "standard": 1_000, "full": None}
 """How many mutants are judged; None means all."""
@@ -49,11 +50,18 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--only", metavar="ID", nargs="+", help="checks or formulas, e.g. rho_star")
     made.add_argument("--list", action="store_true", help="list the checks and the formulas")
     made.add_argument("--budget", choices=POINTS, default="standard", help="how much is looked at")
-    made.add_argument("--seed", type=int, help="repeat a run (default: from the system, printed)")
-    made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    made.add_argument("--seed", type=whole, help="repeat a run (default: from the system, printed)")
+    made.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")
     made.add_argument("--json", action="store_true", help="print the outcome as JSON")
     made.add_argument("--quiet", action="store_true", help="no progress lines")
     return made
+
+
+def whole(text: str) -> int:
+    """A seed."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -117,7 +125,7 @@ def in_parallel(
     start = time.monotonic()
     # JAX starts threads, which a forked process would inherit in an unusable state.
     context = get_context("spawn")
-    with ProcessPoolExecutor(max(1, min(options.jobs, len(tasks))), context) as pool:
+    with ProcessPoolExecutor(min(options.jobs, len(tasks)), context) as pool:
         futures = {pool.submit(work, *task): i for i, task in enumerate(tasks)}
         for done in as_completed(futures):
             results[futures[done]] = done.result()

@@ -19,7 +19,7 @@ from crt import formulas
 from derivations.domain import Complex, Vector
 from derivations.library import load_formulas
 from verification.reference import Reference, reference_of
-from verification.sampling import DIMENSIONS, SHARES, clip, sample
+from verification.sampling import SHARES, clip, sample
 
 FACTOR = 8
 DTYPES = ("float32", "float64")
@@ -145,7 +145,7 @@ def _scale_of(name: str, reference: Reference) -> Callable[..., arb]:
             return standard(scalars, vectors)
         share = 1 + moment.sensitivity(scalars)
         if name == "log_second_moment_gerf":
-            return standard(scalars, vectors) + share
+            return standard(scalars, vectors) + 1
         log_moment, value = moment.value(scalars).real, reference.value(scalars).real
         if name == "variance_gerf":
             return log_moment.exp() * share
@@ -162,9 +162,9 @@ def measure(name: str, dtype: str, points: int, steps: int, seed: int) -> Accura
     groups = [(1, 1.0)]
     if has_vectors and not probe.formula.vector_valued:
         limit = min(allowed.limit for allowed in probe.ranges if isinstance(allowed, Vector))
-        groups = [
-            (size, share) for size, share in zip(DIMENSIONS, SHARES, strict=True) if size <= limit
-        ]
+        sizes = [(size, share) for size, share in SHARES.items() if size <= limit]
+        whole = sum(share for _, share in sizes)
+        groups = [(size, share / whole) for size, share in sizes]
     worst, where, seen = 0.0, "", 0
     for dimension, share in groups:
         columns = probe.draw(max(8, round(points * share)), dimension, rng)

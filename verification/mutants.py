@@ -18,7 +18,7 @@ from sympy import Expr
 from sympy.tensor.indexed import Indexed
 
 from derivations.algebra import vanishes
-from derivations.arb import ArbError, Point, agree, disjoint, enclose
+from derivations.arb import ArbError, Point, UnknownFunctionError, agree, disjoint, enclose
 from derivations.certificate import points
 from derivations.domain import Complex
 from derivations.formula import Formula, Lets, substitute
@@ -132,6 +132,8 @@ def judge(mutant: Mutant) -> Judgement:
     for number, (point, truth) in enumerate(_truths(mutant.formula.name), start=1):
         try:
             value = enclose(mutant.expr, point, lets=mutant.lets)
+        except UnknownFunctionError:
+            raise
         except (ArbError, ArithmeticError) as error:
             return _judged(mutant, "killed", f"no value at point {number}: {type(error).__name__}")
         if disjoint(value, truth):

@@ -4,8 +4,7 @@ import numpy as np
 
 from derivations.domain import Complex, Range, Real, Sign, Vector, Whole
 
-DIMENSIONS = (1, 2, 3, 8, 64)
-SHARES = (0.45, 0.25, 0.15, 0.1, 0.05)
+SHARES = {1: 0.45, 2: 0.25, 3: 0.15, 8: 0.1, 64: 0.05}
 """Vector formulas are looked at in these dimensions, with these shares of the points."""
 
 

@@ -28,6 +28,7 @@ ZEROS = {
 OTHERS = {
     "one coordinate less": total(x[l]) - total(x[l], first=2),
     "another dimension": total(x[l]) - total(x[l], last=d - 1),
+    "the coordinate itself drawn out": total(l * x[l]) - l * total(x[l]),
     "two sums multiplied": total(x[l]) ** 2 - total(x[l] ** 2),
     "imaginary part of a complex sum": im(total(exp(I * x[l]))),
     "a turn": 2 * pi * I,

@@ -135,3 +135,8 @@ def test_vector_formulas_are_certified() -> None:
     check_formulas([made(Log1p(x[l] ** 2 * z), vector, definition=log(1 + z * x[l] ** 2))])
     with pytest.raises(CertificateError, match="printed form"):
         check_formulas([made(Log1p(x[l] ** 2), vector, definition=log(1 + z * x[l] ** 2))])
+
+
+def test_one_name_for_two_things_is_refused() -> None:
+    with pytest.raises(FormulaError, match="two things"):
+        made(u, lets=((u, z),), definition=u, definition_lets=((u, z + 1),))

@@ -39,6 +39,16 @@ def test_unknown_names_give_one_sentence(capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
+@pytest.mark.parametrize(("option", "value"), [("--seed", "-1"), ("--jobs", "0"), ("--jobs", "x")])
+def test_wrong_numbers_are_wrong_usage(
+    option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([f"{option}={value}"])
+    assert stopped.value.code == USAGE
+    assert f"{value!r} is not a whole number" in capsys.readouterr().err
+
+
 def test_list_names_checks_and_formulas(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == PASSED
     names = capsys.readouterr().out.split()

@@ -56,9 +56,3 @@ def test_a_mutant_without_a_value_is_killed() -> None:
     (z,) = formula.args
     pole = Mutant(formula, "a pole everywhere", exp(1 / (z - z)) + cos(z), ())
     assert judge(pole).verdict == "killed"
-
-
-@pytest.mark.slow
-def test_every_mutant_is_killed_or_equivalent() -> None:
-    judged = judge_some(None, 0, 0, 1)
-    assert [j for j in judged if j.verdict == "survived"] == []
