@@ -49,6 +49,7 @@ from derivations.identities import (
     gaussian_mean,
     gaussian_mean_arb,
     log_gaussian_mean,
+    reference,
 )
 from derivations.special import Expit, Expm1, Log, Log1p, LogCosh, LogExpm1, LogOneMinusExp
 from derivations.symbols import A, d, n, s, z
@@ -266,13 +267,27 @@ certify(
 # Both have a direct proof that never mentions A: $\mathbb E\cos^2(\omega^\top v)=\tfrac12(1+\mathbb E\cos(2\omega^\top v))$, and
 # $\mathbb E e^{2\omega^\top v-2n}=e^{2z-2n}$.
 
+
 # %%
+def trig_by_quadrature(squared):
+    cosine = gaussian_mean_arb(acb(0), acb(0, 2) * squared.sqrt())  # E exp(2i ω·v), a real number
+    return (1 + acb(cosine.real)) / 2 - (-squared).exp()
+
+
+def pos_by_quadrature(squared, norms):
+    return (
+        gaussian_mean_arb(acb(0), 2 * squared.sqrt()) * (-2 * norms).exp()
+        - (squared - 2 * norms).exp()
+    )
+
+
 certify(
     "trig-var",
     "direct: ½(1 + E cos 2ω·v) - K²",
     trig_variance,
-    (1 + exp(-((2 * sqrt(z)) ** 2) / 2)) / 2 - exp(-z),
+    (1 + gaussian_mean(S.Zero, 2 * I * sqrt(z))) / 2 - exp(-z),
     where={z: Real(0, 8)},
+    reference=reference(trig_by_quadrature, z),
 )
 certify(
     "pos-var",
@@ -280,6 +295,7 @@ certify(
     pos_variance,
     gaussian_mean(S.Zero, 2 * sqrt(z)) * exp(-2 * n) - exp(z - 2 * n),
     where=pair,
+    reference=reference(pos_by_quadrature, z, n),
 )
 
 # %% [markdown]
