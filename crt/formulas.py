@@ -559,7 +559,7 @@ def lambda_star(stat: Real[ArrayLike, "..."], d: Real[ArrayLike, "..."]) -> Floa
     Source: derivations/05_discrete.py
     """
     stat, d = promote(stat, d)
-    return jnp.sqrt(stat) / jnp.sqrt(d)
+    return special.sqrt(stat / d)
 
 
 def rates_star(
@@ -573,7 +573,7 @@ def rates_star(
     Source: derivations/05_discrete.py
     """
     sq_x, sq_y = promote(sq_x, sq_y)
-    return jnp.sqrt(sq_x) * jnp.sqrt(sq_y)
+    return special.sqrt(sq_x) * special.sqrt(sq_y)
 
 
 def log_second_moment_pois(

@@ -76,6 +76,17 @@ def _complex_log1p(z: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
 
 
 @jax.custom_jvp
+def sqrt(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
+    """Returns the square root of t >= 0; at t = 0 its derivative is defined as 0."""
+    return jnp.sqrt(jnp.asarray(t))
+
+
+def _sqrt_slope(t: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Returns 1/(2 sqrt t), and 0 at t = 0."""
+    return jnp.where(t == 0, 0.0, 0.5 / jnp.sqrt(jnp.where(t == 0, 1.0, t)))
+
+
+@jax.custom_jvp
 def log(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
     """Returns log t for t >= 0; -inf at t = 0, with derivative 0 there."""
     return jnp.log(jnp.asarray(t))
@@ -346,6 +357,7 @@ def _log_i0_gap_slope(t: Float[Array, "..."]) -> Float[Array, "..."]:
 
 
 for _function, _slope in (
+    (sqrt, _sqrt_slope),
     (log, _log_slope),
     (log1p, _log1p_slope),
     (log1p_gap, _log1p_gap_slope),

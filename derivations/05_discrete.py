@@ -49,6 +49,7 @@ from derivations.special import (
     LogI0e,
     LogI0Gap,
     LogOneMinusExp,
+    Sqrt,
 )
 from derivations.symbols import d, l, lam, p, q, x, x_l, y, y_l
 
@@ -554,7 +555,7 @@ FORMULAS = [
         "Optimal rate of PoisRF; stat = Σ x_l²y_l² or its mean over pairs.",
         (stat, d),
         {stat: Real(0, 1000000, open_low=True), d: Whole(1, 4096)},
-        expr=sqrt(stat / d),
+        expr=Sqrt(stat / d),
         definition=stationary.subs(total, stat),
     ),
     Formula(
@@ -563,7 +564,7 @@ FORMULAS = [
         "Optimal rates of OptPoisRF; sq_x, sq_y = mean squares per coordinate.",
         (sq_x, sq_y),
         {sq_x: Vector(Real(0, 10000, open_low=True)), sq_y: Vector(Real(0, 10000, open_low=True))},
-        expr=sqrt(sq_x[l]) * sqrt(sq_y[l]),
+        expr=Sqrt(sq_x[l]) * Sqrt(sq_y[l]),
         definition=set_rate.subs({mean_x2: sq_x[l], mean_y2: sq_y[l]}),
     ),
     *discrete("pois", "PoisRF", "thm-pois", lam, rate_range, Real(0.1, 2), *poisson(lam)),

@@ -23,7 +23,7 @@ def _positive(expr: Expr, slopes: list[Expr], names: list[Any], cell: Cell) -> b
     box = {name: _ball(*edge) for name, edge in zip(names, cell, strict=True)}
     try:
         direct = Evaluator(box)(expr)
-        if not direct.imag == 0:  # an enclosure of values that need not be real proves nothing
+        if not direct.imag.is_zero():  # an enclosure of values that need not be real proves nothing
             return False
         if direct.real > 0:
             return True

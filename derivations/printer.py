@@ -73,6 +73,10 @@ class FormulaPrinter(JaxPrinter):
                 raise PrintingError(f"no JAX form for {type(node).__name__} in {expr}")
         return super().doprint(expr, assign_to)
 
+    def _print(self, expr: Any, **kwargs: Any) -> str:
+        # A stand-in is never left to SymPy, whose printers know classes of the same name.
+        return self._call(expr) if isinstance(expr, Special) else super()._print(expr, **kwargs)
+
     def _print_Symbol(self, expr: Any) -> str:
         name = str(expr)
         if expr == self.index:

@@ -6,7 +6,7 @@ evaluator computes it at whatever precision is needed, and the printer emits the
 
 from typing import Any, cast
 
-from sympy import Basic, Dummy, Expr, Function, Integer, besseli, exp, hyper, log
+from sympy import Basic, Dummy, Expr, Function, Integer, besseli, exp, hyper, log, sqrt
 
 
 class Special(Function):
@@ -44,6 +44,7 @@ def _special(name: str, routine: str, definition: Any, at_zero: Any = None) -> t
     return cast(type[Special], type(name, (Special,), namespace))
 
 
+Sqrt = _special("Sqrt", "sqrt", lambda t: sqrt(t))
 Log = _special("Log", "log", lambda t: log(t))
 Log1p = _special("Log1p", "log1p", lambda t: log(1 + t))
 Log1pRatio = _special("Log1pRatio", "log1p_ratio", lambda t: log(1 + t) / t, at_zero=1)

@@ -131,6 +131,15 @@ def test_no_variance_means_minus_infinity_and_no_nan(name: str, args: tuple) -> 
         assert not np.any(np.isnan(slope))
 
 
+def test_rates_of_vanishing_coordinates_have_no_nan_gradient() -> None:
+    still = jnp.zeros(3, jnp.float32)
+    for moved in (
+        lambda x: formulas.lambda_star(jnp.sum(x**2), 3.0),
+        lambda x: formulas.rates_star(x**2, x**2).sum(),
+    ):
+        assert np.array_equal(jax.grad(moved)(still), still)
+
+
 def test_half_precision_is_computed_in_float32() -> None:
     for dtype in (jnp.bfloat16, jnp.float16):
         result = formulas.rho_star(jnp.asarray(100, dtype), jnp.asarray(64, dtype))

@@ -80,6 +80,13 @@ LOG_MAX = {"float32": 88.0, "float64": 700.0}
 MINUS_LOG_MAX = {dtype: -high for dtype, high in LOG_MAX.items()}
 
 CASES = {
+    "sqrt": Case(
+        both(0),
+        HUGE,
+        lambda t: t.sqrt(),
+        lambda t: 1 / (2 * t.sqrt()),
+        lambda t: -1 / (4 * t * t.sqrt()),
+    ),
     "log": Case(both(0), HUGE, lambda t: t.log(), lambda t: 1 / t, lambda t: -1 / t**2),
     "log1p": Case(
         both(-1), HUGE, lambda t: t.log1p(), lambda t: 1 / (1 + t), lambda t: -1 / (1 + t) ** 2
@@ -299,6 +306,12 @@ def test_complex_log1p(dtype: str, seed: int) -> None:
 
 
 PLANTED = {
+    "root of a rounded number": (
+        "sqrt",
+        lambda t: jnp.sqrt(t.astype("float32").astype("float64")),
+        2,
+        3,
+    ),
     "rounded argument": ("log", lambda t: jnp.log(t.astype("float32").astype("float64")), 2, 3),
     # JAX's own function is wrong there in float64 (if this is repaired, drop the plant).
     "jnp.log1p": ("log1p", jnp.log1p, -0.42, -0.40),
@@ -356,6 +369,7 @@ def test_check_rejects_cancelling_bessel_slope(dtype: str, seed: int) -> None:
 INF = float("inf")
 # Argument, value, first derivative: at ends of the domain, poles, removable points and far away.
 ENDS = {
+    "sqrt": [(0, 0, 0), (4, 2, 0.25), (INF, INF, 0)],
     "log": [(0, -INF, 0), (1, 0, 1), (INF, INF, 0)],
     "log1p": [(-1, -INF, 0), (0, 0, 1), (INF, INF, 0)],
     "log1p_ratio": [(-1, INF, 0), (0, 1, -0.5), (INF, 0, 0)],

@@ -47,6 +47,7 @@ from derivations.special import (
     OrthogonalTrig,
     Softplus,
     Special,
+    Sqrt,
 )
 from derivations.symbols import A, d, l, n, s, x, y, z
 
@@ -103,6 +104,7 @@ OPERATIONS = [
     BesselRatio(z),
     Expit(n),
     Softplus(z),
+    Sqrt(n),
     OrthogonalDeficit(z, n),
     LogOrthogonalDeficit(n, z),
     OrthogonalTrig(z, n),
