@@ -129,10 +129,22 @@ def log_second_moment_gerf(
     theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
         s > 0, v / w2, -v / w2
     )
-    return (
+    h = (1 / 2) * d * (
+        (1 / 4) * special.log1p_gap(v**2 / u**2)
+        - special.log1p_gap((16 * A_re**2 + 16 * A_im**2) / u)
+        + 16 * (u * A_re - 8 * A_im**2) * A_re / u**2
+    ) + z * (
+        (1 / 2) * m
+        + jnp.where(
+            s > 0, (1 / 2) * (2 * u**2 + v**2) / (u * w2), (1 / 2) * (-8 * u * A_re + v**2) / w2
+        )
+    )
+    return jnp.where(
+        (ell + z * (m + 1 + 1 / u)) <= (1 / 2),
+        -n * (s + 1) + s * z + special.log_mean_exp(h, g, theta),
         P
         - n * (s + 1)
-        + jnp.log(jnp.exp(g) * (jnp.cos((1 / 2) * theta)) ** 2 - (1 / 2) * special.expm1(g))
+        + jnp.log(jnp.exp(g) * (jnp.cos((1 / 2) * theta)) ** 2 - (1 / 2) * special.expm1(g)),
     )
 
 
@@ -205,16 +217,21 @@ def log_variance_gerf(
     theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
         s > 0, v / w2, -v / w2
     )
-    h = (
-        -(1 / 8) * d * special.log1p(v**2 / u**2)
-        + ell
-        + z
-        * (
-            (1 / 2) * m
-            + jnp.where(
-                s > 0, (1 / 2) * (2 * u**2 + v**2) / (u * w2), (1 / 2) * (-8 * u * A_re + v**2) / w2
-            )
+    h = z * (
+        (1 / 2) * m
+        + jnp.where(
+            s > 0, (1 / 2) * (2 * u**2 + v**2) / (u * w2), (1 / 2) * (-8 * u * A_re + v**2) / w2
         )
+    ) + jnp.where(
+        ((16 * A_re**2 + 16 * A_im**2) / u + v**2 / u**2) <= 1,
+        (1 / 2)
+        * d
+        * (
+            (1 / 4) * special.log1p_gap(v**2 / u**2)
+            - special.log1p_gap((16 * A_re**2 + 16 * A_im**2) / u)
+            + 16 * (u * A_re - 8 * A_im**2) * A_re / u**2
+        ),
+        -(1 / 8) * d * special.log1p(v**2 / u**2) + ell,
     )
     delta = h + special.log_cosh((1 / 2) * g)
     return (
@@ -259,16 +276,21 @@ def variance_gerf(
     theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
         s > 0, v / w2, -v / w2
     )
-    h = (
-        -(1 / 8) * d * special.log1p(v**2 / u**2)
-        + ell
-        + z
-        * (
-            (1 / 2) * m
-            + jnp.where(
-                s > 0, (1 / 2) * (2 * u**2 + v**2) / (u * w2), (1 / 2) * (-8 * u * A_re + v**2) / w2
-            )
+    h = z * (
+        (1 / 2) * m
+        + jnp.where(
+            s > 0, (1 / 2) * (2 * u**2 + v**2) / (u * w2), (1 / 2) * (-8 * u * A_re + v**2) / w2
         )
+    ) + jnp.where(
+        ((16 * A_re**2 + 16 * A_im**2) / u + v**2 / u**2) <= 1,
+        (1 / 2)
+        * d
+        * (
+            (1 / 4) * special.log1p_gap(v**2 / u**2)
+            - special.log1p_gap((16 * A_re**2 + 16 * A_im**2) / u)
+            + 16 * (u * A_re - 8 * A_im**2) * A_re / u**2
+        ),
+        -(1 / 8) * d * special.log1p(v**2 / u**2) + ell,
     )
     delta = h + special.log_cosh((1 / 2) * g)
     return (

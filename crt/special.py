@@ -170,6 +170,34 @@ def expm1(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
     return jnp.where(near, a * _expm1_ratio_near(a), jnp.exp(t) - 1)
 
 
+def _expm1_gap(t: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Returns e^t - 1 - t >= 0, about t^2/2 near 0: its Taylor series for |t| <= 1."""
+    near = jnp.abs(t) <= 1
+    a = jnp.where(near, t, 0.0)
+    total = jnp.zeros_like(t)
+    for k in range(20, 1, -1):  # 1/2! + a/3! + a²/4! + ...
+        total = (1 + a * total) / k
+    return jnp.where(near, a * a * total, expm1(t) - t)
+
+
+def log_mean_exp(
+    h: Float[ArrayLike, "..."], g: Float[ArrayLike, "..."], theta: Float[ArrayLike, "..."]
+) -> Float[Array, "..."]:
+    """Returns h + log((e^(-g/2) + e^(g/2) cos theta)/2) for g <= 0 <= h.
+
+    Near 0 by its excess over 1, a sum in which only the term with theta is negative.
+    """
+    h, g, theta = jnp.asarray(h), jnp.asarray(g), jnp.asarray(theta)
+    near = h - g / 2 <= 0.5
+    hn, gn, tn = (jnp.where(near, value, 0.0) for value in (h, g, theta))
+    first, second = hn - gn / 2, hn + gn / 2
+    gaps = (_expm1_gap(first) + _expm1_gap(second)) / 2
+    excess = gaps + hn - jnp.exp(second) * jnp.sin(tn / 2) ** 2
+    gf, tf = (jnp.where(near, 0.0, value) for value in (g, theta))
+    inside = jnp.exp(gf) * jnp.cos(tf / 2) ** 2 - expm1(gf) / 2
+    return jnp.where(near, log1p(excess), (h - g / 2) + jnp.log(inside))
+
+
 @jax.custom_jvp
 def log_expm1(t: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
     """Returns log(e^t - 1) for t >= 0 without overflow; -inf at t = 0, with derivative 0 there.

@@ -51,7 +51,17 @@ from derivations.identities import (
     log_gaussian_mean,
     reference,
 )
-from derivations.special import Expit, Expm1, Log, Log1p, LogCosh, LogExpm1, LogOneMinusExp
+from derivations.special import (
+    Expit,
+    Expm1,
+    Log,
+    Log1p,
+    Log1pGap,
+    LogCosh,
+    LogExpm1,
+    LogMeanExp,
+    LogOneMinusExp,
+)
 from derivations.symbols import A, d, n, s, z
 
 # %% [markdown]
@@ -365,7 +375,8 @@ refute(
 # | g = -(d/4) log1p(v²/u²) - z·( · ) | v²/(u(u²+v²)) + m | 1 + u/(u²+v²) + m |
 # | h = P - sz + g/2: the z-coefficient | (2u²+v²)/(2u(u²+v²)) + m/2 | (v² - 8u Re A)/(2(u²+v²)) + m/2 |
 #
-# No entry subtracts nearly equal numbers (m replaces $N-u-1$).
+# No entry subtracts nearly equal numbers (m replaces $N-u-1$). Near imaginary A the two logarithms in h cancel to first order in
+# $p=16|A|^2/u$ and $y=v^2/u^2$; there they are written with $t-\log(1+t)$ and $p-\tfrac y4=16\,\mathrm{Re}A\,(u\,\mathrm{Re}A-8(\mathrm{Im}A)^2)/u^2$.
 
 # %%
 u, v, N, m, w2 = symbols("u v N m w2", real=True)
@@ -383,7 +394,12 @@ gap_form = -d * Log1p((v / u) ** 2) / 4 - z * (
     m + Piecewise((v**2 / (u * w2), s > 0), (1 + u / w2, True))
 )
 plus, minus = (2 * u**2 + v**2) / (2 * u * w2), (v**2 - 8 * u * re(A)) / (2 * w2)
-h_form = ell - d * Log1p((v / u) ** 2) / 8 + z * (m / 2 + Piecewise((plus, s > 0), (minus, True)))
+p16, y2 = 16 * (re(A) ** 2 + im(A) ** 2) / u, (v / u) ** 2
+first_order = 16 * re(A) * (u * re(A) - 8 * im(A) ** 2) / u**2  # p16 - y2/4
+near_zero = d * (first_order - Log1pGap(p16) + Log1pGap(y2) / 4) / 2
+in_z = z * (m / 2 + Piecewise((plus, s > 0), (minus, True)))
+h_near = near_zero + in_z
+h_form = Piecewise((near_zero, p16 + y2 <= 1), (ell - d * Log1p(y2) / 8, True)) + in_z
 theta_form = d * (atan2(v, u + 1) - atan2(v, u) / 2) - z * Piecewise(
     (v / w2, s > 0), (-v / w2, True)
 )
@@ -405,6 +421,7 @@ paper = (
     (ImQ, d * (arg(1 - 4 * A) - arg(1 - 8 * A) / 2) + z * im(alpha2.subs(s, 1)) * s),
 )
 lemmas = {P0: P_let, ReQ: P_let + gap, ImQ: theta}
+half_lemma = {h: P_let - s * z + gap / 2}
 excess_lemma = {delta: P_let - s * z + gap / 2 + LogCosh(gap / 2)}
 second_moment = exp(-(s + 1) * n) * (exp(ReQ) * cos(ImQ) + exp(P0)) / 2
 parameter = Complex(Real(-100, 0.12), Real(-100, 100))
@@ -418,9 +435,12 @@ linear_domain = {
 }
 
 log_second = P_let - (s + 1) * n + log(-Expm1(gap) / 2 + exp(gap) * cos(theta / 2) ** 2)
+log_second_near = s * z - (s + 1) * n + LogMeanExp(h, gap, theta)
+close = ell + z * (1 + 1 / u + m) <= S.Half  # the second moment is then within a factor 2 of K²
 log_upper = P_let - (s + 1) * n + Log1p(Expm1(gap) / 2)
 one_minus = -Expm1(-delta) - 2 * Expit(gap) * sin(theta / 2) ** 2
 moment_lets = (*parts, (P_let, P_form), (gap, gap_form), (theta, theta_form))
+near_lets = (*moment_lets, (h, h_near))
 variance_lets = (*moment_lets, (h, h_form), (delta, h + LogCosh(gap / 2)))
 
 # %% [markdown]
@@ -503,9 +523,9 @@ FORMULAS = [
         "thm-gerf-var",
         "Logarithm of the second moment of a GERF product.",
         domain=log_domain,
-        expr=log_second,
+        expr=Piecewise((log_second_near, close), (log_second, True)),
         definition=log(second_moment),
-        **moment,
+        **moment | {"lets": near_lets, "lemmas": lemmas | half_lemma},
     ),
     Formula(
         "second_moment_gerf",

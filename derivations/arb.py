@@ -130,6 +130,8 @@ class Evaluator:
             return value if isinstance(value, acb) else Evaluator({})(value)
         if isinstance(node, sp.Rational):
             return acb(fmpq(int(node.p), int(node.q)))
+        if node in (sp.nan, sp.zoo, sp.oo, -sp.oo):
+            raise ArbError(f"{node} is not a number")
         if node is sp.I:
             return acb(0, 1)
         if node is sp.pi:

@@ -22,7 +22,7 @@ class Real:
         low, high = Rational(str(self.low)), Rational(str(self.high))
         fraction = Rational(rng.randint(1, 10_006), 10_007)
         if high - low > 50:
-            fraction = fraction * Rational(1, 10) ** rng.randint(0, 4)
+            fraction = fraction * Rational(1, 10) ** rng.randint(0, 8)
             if low < 0 < high:
                 return rng.choice((low, high)) * fraction
         return low + (high - low) * fraction

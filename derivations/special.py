@@ -6,7 +6,7 @@ evaluator computes it at whatever precision is needed, and the printer emits the
 
 from typing import Any, cast
 
-from sympy import Basic, Dummy, Expr, Function, Integer, besseli, exp, hyper, log, sqrt
+from sympy import Basic, Dummy, Expr, Function, Integer, besseli, cos, exp, hyper, log, sqrt
 
 
 class Special(Function):
@@ -54,6 +54,11 @@ Expm1Ratio = _special("Expm1Ratio", "expm1_ratio", lambda t: (exp(t) - 1) / t, a
 LogExpm1 = _special("LogExpm1", "log_expm1", lambda t: log(exp(t) - 1))
 LogOneMinusExp = _special("LogOneMinusExp", "log_one_minus_exp", lambda t: log(1 - exp(-t)))
 LogCosh = _special("LogCosh", "log_cosh", lambda t: log((exp(t) + exp(-t)) / 2))
+LogMeanExp = _special(
+    "LogMeanExp",
+    "log_mean_exp",
+    lambda h, g, theta: h + log((exp(-g / 2) + exp(g / 2) * cos(theta)) / 2),
+)
 LogI0 = _special("LogI0", "log_i0", lambda t: log(besseli(0, t)))
 LogI0e = _special("LogI0e", "log_i0e", lambda t: log(besseli(0, t)) - t)
 LogI0Gap = _special("LogI0Gap", "log_i0_gap", lambda t: t**2 / 4 - log(besseli(0, t)))

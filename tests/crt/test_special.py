@@ -470,3 +470,24 @@ def test_complex_log1p_at_pole() -> None:
     assert jax.grad(special.log1p, holomorphic=True)(pole) == 0
     with jax.numpy_dtype_promotion("strict"):
         assert special.log1p(jnp.complex64(1j)).dtype == jnp.complex64
+
+
+@each_dtype
+def test_log_mean_exp(dtype: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = np.exp(rng.uniform(-30, 3, (3, 400)))
+    h, g, theta = (np.array([[1], [-1], [1]]) * size).astype(dtype)
+    theta = np.minimum(theta, np.sqrt(h)).astype(dtype)  # so that the mean stays above 1
+    with jax.enable_x64(dtype == "float64"):
+        computed = np.asarray(jax.jit(special.log_mean_exp)(h, g, theta))
+        slopes = jax.vmap(jax.grad(special.log_mean_exp, argnums=(0, 1, 2)))(h, g, theta)
+    assert computed.dtype == dtype
+    assert all(np.all(np.isfinite(slope)) for slope in slopes)
+    eps = float(np.finfo(dtype).eps)
+    with ctx.workprec(400):
+        for k, found in enumerate(computed):
+            a, b, c = (arb(float(v[k])) for v in (h, g, theta))
+            truth = a + (((-b / 2).exp() + (b / 2).exp() * c.cos()) / 2).log()
+            # The terms of the sum: h, g²/8 and θ²/4 at first, h and g/2 in the large.
+            scale = a + min(b * b, -b) + c * c
+            assert abs(truth - arb(float(found))) <= VALUE_BOUND * eps * scale, f"seed {seed}"

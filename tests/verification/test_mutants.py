@@ -3,8 +3,9 @@
 import secrets
 
 import pytest
-from sympy import cos, exp
+from sympy import Piecewise, Rational, erf, nan
 
+from derivations.arb import UnknownFunctionError
 from derivations.library import load_formulas
 from verification import mutants
 from verification.mutants import Mutant, judge, judge_some, mutants_of
@@ -38,7 +39,7 @@ def test_an_equivalent_change_is_proved_and_a_fault_is_killed() -> None:
     formula = FORMULAS["variance_trig"]
     same = Mutant(formula, "square of the negative", (-formula.expr) * -1, formula.lets)
     other = Mutant(formula, "written out", formula.stated, ())
-    fault = Mutant(formula, "1 %", formula.expr * 1.01, formula.lets)
+    fault = Mutant(formula, "1 %", formula.expr * Rational(101, 100), formula.lets)
     assert judge(same).verdict == "equivalent"
     assert judge(other).verdict == "equivalent"
     assert judge(fault).verdict == "killed"
@@ -54,5 +55,12 @@ def test_a_blind_judge_reports_survivors(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_mutant_without_a_value_is_killed() -> None:
     formula = FORMULAS["variance_trig"]
     (z,) = formula.args
-    pole = Mutant(formula, "a pole everywhere", exp(1 / (z - z)) + cos(z), ())
+    pole = Mutant(formula, "no branch applies", Piecewise((z, z < 0)), ())
     assert judge(pole).verdict == "killed"
+    assert judge(Mutant(formula, "not a number", z + nan, ())).verdict == "killed"
+
+
+def test_a_function_without_an_arb_rule_is_no_kill() -> None:
+    formula = FORMULAS["variance_trig"]
+    with pytest.raises(UnknownFunctionError):
+        judge(Mutant(formula, "an unknown function", erf(formula.args[0]), ()))
