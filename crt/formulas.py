@@ -822,6 +822,7 @@ def log_variance_geom(
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
+    rest = 1 - p
     log_m2 = jnp.sum(
         jnp.where(
             (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
@@ -842,9 +843,9 @@ def log_variance_geom(
     delta = jnp.sum(
         jnp.where(
             (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
-            special.log1p_gap(p[..., None] - 1)
+            special.log1p_gap(-rest[..., None])
             - special.log_i0_gap(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
-            + (-p[..., None] - x * y + 1) ** 2 / (1 - p[..., None]),
+            + (rest[..., None] - x * y) ** 2 / rest[..., None],
             2
             * p[..., None]
             * jnp.abs(x * y)
@@ -870,6 +871,7 @@ def variance_geom(
     Source: derivations/05_discrete.py
     """
     x, y, p = promote(x, y, p)
+    rest = 1 - p
     log_m2 = jnp.sum(
         jnp.where(
             (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
@@ -890,9 +892,9 @@ def variance_geom(
     delta = jnp.sum(
         jnp.where(
             (jnp.abs(x * y) / jnp.sqrt(1 - p[..., None])) <= (3 / 2),
-            special.log1p_gap(p[..., None] - 1)
+            special.log1p_gap(-rest[..., None])
             - special.log_i0_gap(2 * jnp.abs(x * y) / jnp.sqrt(1 - p[..., None]))
-            + (-p[..., None] - x * y + 1) ** 2 / (1 - p[..., None]),
+            + (rest[..., None] - x * y) ** 2 / rest[..., None],
             2
             * p[..., None]
             * jnp.abs(x * y)

@@ -386,12 +386,13 @@ verify(
 # %%
 c_l = x[l] * y[l]
 t_l = 2 * Abs(c_l) / sqrt(1 - p)
+rest = Symbol("rest", positive=True)  # 1-p, a name of its own: (1-p-c)² would be summed at size 1
 apart = (Abs(x[l]) - Abs(y[l])) ** 2
 stretch = 2 * Abs(c_l) * p / (sqrt(1 - p) * (1 + sqrt(1 - p)))
 geom_small = -log(p) + LogI0(t_l) - x[l] ** 2 - y[l] ** 2
 geom_large = -log(p) + LogI0e(t_l) + stretch - apart
 geom_second = Piecewise((geom_small, t_l <= 3), (geom_large, True))
-small_t = (1 - p - c_l) ** 2 / (1 - p) + Log1pGap(-(1 - p)) - LogI0Gap(t_l)
+small_t = (rest - c_l) ** 2 / rest + Log1pGap(-rest) - LogI0Gap(t_l)
 large_t = -log(p) + stretch + 4 * Max(-c_l, 0) + LogI0e(t_l)
 geom_excess = Piecewise((small_t, t_l <= 3), (large_t, True))
 
@@ -488,15 +489,20 @@ def over_coordinates(summand):
     return Sum(summand, (l, 1, d))
 
 
-def discrete(name, title, statement, parameter, wide, narrow, second, stable, excess, change=None):
-    """Four formulas of one mechanism: second moment and variance, logarithmic and linear."""
+def discrete(
+    name, title, statement, parameter, wide, narrow, second, stable, excess, names=(), change=None
+):
+    """Four formulas of one mechanism: second moment and variance, logarithmic and linear.
+
+    `names` are intermediate names of the stable forms, `change` the variable of the proof.
+    """
     domain, tight = vectors | {parameter: wide}, small | {parameter: narrow}
     given = {"args": (x, y, parameter), "change": change or {}}
     moment_let = (log_m2, over_coordinates(stable))
     moment = given | {"lets": (moment_let,), "definition_lets": ((E, over_coordinates(second)),)}
     moment |= {"lemmas": {E: log_m2}}
     kernel = (K2, -over_coordinates((x[l] - y[l]) ** 2))
-    variance = moment | {"lets": (moment_let, (delta, over_coordinates(excess)))}
+    variance = moment | {"lets": (*names, moment_let, (delta, over_coordinates(excess)))}
     variance |= {"definition_lets": (*moment["definition_lets"], kernel)}
     variance |= {"lemmas": {E: log_m2, K2: log_m2 - delta}}
     of = f"of one {title} product."
@@ -587,6 +593,7 @@ FORMULAS = [
         -log(p) + log(besseli(0, t_l)) - x[l] ** 2 - y[l] ** 2,
         geom_second,
         geom_excess,
+        names=((rest, 1 - p),),
         change={p: 1 - q**-2},
     ),
     Formula(
