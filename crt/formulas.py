@@ -126,9 +126,9 @@ def log_second_moment_gerf(
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
-    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
-        s > 0, v / w2, -v / w2
-    )
+    theta = (1 / 2) * d * jnp.arctan2(
+        128 * (-4 * A_re**2 + A_re - 4 * A_im**2) * A_im, u + w2 * (u + 2)
+    ) - z * jnp.where(s > 0, v / w2, -v / w2)
     h = (1 / 2) * d * (
         (1 / 4) * special.log1p_gap(v**2 / u**2)
         - special.log1p_gap((16 * A_re**2 + 16 * A_im**2) / u)
@@ -177,9 +177,9 @@ def second_moment_gerf(
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
-    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
-        s > 0, v / w2, -v / w2
-    )
+    theta = (1 / 2) * d * jnp.arctan2(
+        128 * (-4 * A_re**2 + A_re - 4 * A_im**2) * A_im, u + w2 * (u + 2)
+    ) - z * jnp.where(s > 0, v / w2, -v / w2)
     return (jnp.exp(g) * (jnp.cos((1 / 2) * theta)) ** 2 - (1 / 2) * special.expm1(g)) * jnp.exp(
         P - n * (s + 1)
     )
@@ -214,9 +214,9 @@ def log_variance_gerf(
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
-    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
-        s > 0, v / w2, -v / w2
-    )
+    theta = (1 / 2) * d * jnp.arctan2(
+        128 * (-4 * A_re**2 + A_re - 4 * A_im**2) * A_im, u + w2 * (u + 2)
+    ) - z * jnp.where(s > 0, v / w2, -v / w2)
     h = z * (
         (1 / 2) * m
         + jnp.where(
@@ -273,9 +273,9 @@ def variance_gerf(
     g = -(1 / 4) * d * special.log1p(v**2 / u**2) - z * (
         m + jnp.where(s > 0, v**2 / (u * w2), u / w2 + 1)
     )
-    theta = d * (-(1 / 2) * jnp.arctan2(v, u) + jnp.arctan2(v, u + 1)) - z * jnp.where(
-        s > 0, v / w2, -v / w2
-    )
+    theta = (1 / 2) * d * jnp.arctan2(
+        128 * (-4 * A_re**2 + A_re - 4 * A_im**2) * A_im, u + w2 * (u + 2)
+    ) - z * jnp.where(s > 0, v / w2, -v / w2)
     h = z * (
         (1 / 2) * m
         + jnp.where(

@@ -377,6 +377,8 @@ refute(
 #
 # No entry subtracts nearly equal numbers (m replaces $N-u-1$). Near imaginary A the two logarithms in h cancel to first order in
 # $p=16|A|^2/u$ and $y=v^2/u^2$; there they are written with $t-\log(1+t)$ and $p-\tfrac y4=16\,\mathrm{Re}A\,(u\,\mathrm{Re}A-8(\mathrm{Im}A)^2)/u^2$.
+# The angle $\arg(1-4A)-\tfrac12\arg(1-8A)$ in θ is of second order in A; it is half the angle of $(w+1)^2/(4w)=1+16A^2/w$, $w=u+iv$, whose real
+# part is positive.
 
 # %%
 u, v, N, m, w2 = symbols("u v N m w2", real=True)
@@ -400,7 +402,8 @@ near_zero = d * (first_order - Log1pGap(p16) + Log1pGap(y2) / 4) / 2
 in_z = z * (m / 2 + Piecewise((plus, s > 0), (minus, True)))
 h_near = near_zero + in_z
 h_form = Piecewise((near_zero, p16 + y2 <= 1), (ell - d * Log1p(y2) / 8, True)) + in_z
-theta_form = d * (atan2(v, u + 1) - atan2(v, u) / 2) - z * Piecewise(
+turned = 128 * im(A) * (re(A) - 4 * re(A) ** 2 - 4 * im(A) ** 2)
+theta_form = d * atan2(turned, w2 * (u + 2) + u) / 2 - z * Piecewise(
     (v / w2, s > 0), (-v / w2, True)
 )
 

@@ -122,6 +122,21 @@ def _per_dimension(expr: Expr) -> Expr:
     return sp.S.Zero if zero else plain
 
 
+def _along_imaginary(expr: Expr) -> Expr:
+    """0 if an expression with angles is 0 at v = 0 and does not change with v.
+
+    Every angle must be that of a point in the right half-plane, where it is smooth in v; there
+    SymPy writes atan2(b, a) as atan(b/a).
+    """
+    slopes = [sp.fraction(sp.together(angle.args[0])) for angle in expr.atoms(sp.atan)]
+    if not slopes or expr.has(sp.atan2):
+        return expr
+    if not all(sp.expand(bottom).is_positive for _, bottom in slopes):
+        return expr
+    still = sp.simplify(sp.diff(expr, _v)) == 0 and sp.simplify(expr.subs(_v, 0)) == 0
+    return sp.S.Zero if still else expr
+
+
 _REDUCTIONS: tuple[Callable[[Expr], Expr], ...] = (
     sp.simplify,
     sp.expand,
@@ -129,6 +144,7 @@ _REDUCTIONS: tuple[Callable[[Expr], Expr], ...] = (
     lambda e: sp.radsimp(sp.simplify(e)),
     _per_dimension,
     _through_exponential,
+    _along_imaginary,
 )
 
 

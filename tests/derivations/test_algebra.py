@@ -1,7 +1,24 @@
 """Exact zeros are found, and nothing else passes for one."""
 
 import pytest
-from sympy import Abs, Expr, I, Rational, Sum, Symbol, cos, exp, im, log, pi, re, sin, sqrt
+from sympy import (
+    Abs,
+    Expr,
+    I,
+    Rational,
+    Sum,
+    Symbol,
+    arg,
+    atan2,
+    cos,
+    exp,
+    im,
+    log,
+    pi,
+    re,
+    sin,
+    sqrt,
+)
 
 from derivations.algebra import positive_by_coefficients, power_sums, vanishes
 from derivations.special import Expm1, Log1p, LogCosh
@@ -21,6 +38,9 @@ ZEROS = {
     "both signs": (1 + s) * (1 - s),
     "modulus by parts": Abs(1 - 8 * A) ** 2 - (1 - 8 * re(A)) ** 2 - 64 * im(A) ** 2,
     "stand-ins unfolded": Log1p(Expm1(z)) - z,
+    "angle of a square": 2 * arg(1 - 8 * A)
+    - arg(1 - 8 * A)
+    - atan2(-8 * im(A) * (1 - 8 * re(A)), (1 - 8 * re(A)) ** 2),
     "half angles": 2 * cos(z / 2) ** 2 - 1 - cos(z),
 }
 
@@ -31,6 +51,8 @@ OTHERS = {
     "the coordinate itself drawn out": total(l * x[l]) - l * total(x[l]),
     "two sums multiplied": total(x[l]) ** 2 - total(x[l] ** 2),
     "imaginary part of a complex sum": im(total(exp(I * x[l]))),
+    "angle of a square in the left half-plane": 2 * arg(1 - 8 * A)
+    - atan2(-16 * im(A) * (1 - 8 * re(A)), (1 - 8 * re(A)) ** 2 - 64 * im(A) ** 2),
     "a turn": 2 * pi * I,
     "logarithm of a complex square": log(A**2) - 2 * log(A),
     "root of a complex square": sqrt(A**2) - A,
