@@ -1,7 +1,7 @@
 """Arrays in: Python numbers, NumPy and JAX arrays brought to one floating dtype."""
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, numpy_dtype_promotion
 from jax.typing import ArrayLike
 
 
@@ -10,7 +10,8 @@ def promote(*values: ArrayLike) -> tuple[Array, ...]:
 
     Python numbers adapt to the arrays beside them; integers and half precisions become float32.
     """
-    dtype = jnp.result_type(*values, 1.0)
+    with numpy_dtype_promotion("standard"):
+        dtype = jnp.result_type(*values, 1.0)
     if jnp.finfo(dtype).bits < 32:
         dtype = jnp.dtype("float32")
     return tuple(jnp.asarray(value, dtype) for value in values)

@@ -1,0 +1,35 @@
+"""Random projections ω of the exponential mechanisms: every row is N(0, I)."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import DTypeLike
+from jaxtyping import Float, PRNGKeyArray, Shaped
+
+from crt import errors
+
+
+def iid(
+    key: PRNGKeyArray | Shaped[Array, "..."], m: int, d: int, dtype: DTypeLike | None = None
+) -> Float[Array, "{m} {d}"]:
+    """m independent rows from N(0, I_d). O(md)."""
+    errors.whole("m", m)
+    errors.whole("d", d)
+    return jax.random.normal(key, (m, d), dtype)
+
+
+def orthogonal(
+    key: PRNGKeyArray | Shaped[Array, "..."], m: int, d: int, dtype: DTypeLike | None = None
+) -> Float[Array, "{m} {d}"]:
+    """m rows, each N(0, I_d), exactly orthogonal within consecutive blocks of d rows.
+
+    Directions are rows of Haar-distributed orthogonal matrices, one independent matrix per block
+    (the last one may be cut); lengths are independent and χ_d-distributed. O(md²).
+    """
+    errors.whole("m", m)
+    errors.whole("d", d)
+    directions_key, lengths_key = jax.random.split(key)
+    blocks = -(-m // d)
+    directions = jax.random.orthogonal(directions_key, d, (blocks,), dtype).reshape(-1, d)[:m]
+    lengths = jnp.linalg.norm(jax.random.normal(lengths_key, (m, d), dtype), axis=-1)
+    return lengths[:, None] * directions
