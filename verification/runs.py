@@ -1,0 +1,285 @@
+"""Long work in units: a finished one is kept, and a killed run goes on where it stopped.
+
+A unit is a configuration (JSON) and a function of it. Its result is one line of a ledger, a JSON
+Lines file, named by the hash of the configuration. What a run finds is written as numbers alone
+(`write_json`), and beside it a manifest that says how it was found.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from verification.progress import Progress
+
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "sympy", "python-flint")
+
+
+class RunError(Exception):
+    """A run cannot go on; the message is one sentence, and finished units are kept."""
+
+
+def plain(value: Any) -> Any:
+    """The value as plain JSON: numbers that are not finite become their names."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def digest(config: Mapping[str, Any]) -> str:
+    """Name of a unit: a hash of its configuration, independent of the order of its keys."""
+    text = json.dumps(plain(config), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all, whatever happens in between."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(scratch).chmod(0o644)
+            Path(scratch).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(scratch).unlink()
+            raise
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {_reason(error)}") from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON with sorted keys, the same bytes for the same value."""
+    write_text(path, json.dumps(plain(value), indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work: `work(config)` gives a JSON value. `work` is a function of a module."""
+
+    label: str
+    config: Mapping[str, Any]
+    work: Callable[[Mapping[str, Any]], Any]
+
+    @property
+    def name(self) -> str:
+        """The hash of the configuration."""
+        return digest(self.config)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A unit's configuration, its result and the seconds it took."""
+
+    label: str
+    config: Mapping[str, Any]
+    result: Any
+    seconds: float
+
+
+class Ledger:
+    """Finished units, one line each. Damaged lines are put aside with a sentence and run again."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.finished: dict[str, Finished] = {}
+        self.damaged = 0
+        if path.exists():
+            self._load()
+
+    def _load(self) -> None:
+        try:
+            text = self.path.read_text("utf-8", errors="replace")
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be read: {_reason(error)}") from error
+        good = [line for line in text.splitlines() if self._take(line)]
+        whole = text == "".join(line + "\n" for line in good)
+        if not whole:
+            self.damaged = len(text.splitlines()) - len(good)
+            write_text(self.path.with_suffix(".damaged"), text)
+            write_text(self.path, "".join(line + "\n" for line in good))
+
+    def _take(self, line: str) -> bool:
+        """Remember a line if it is whole: its name must be the hash of its configuration."""
+        try:
+            entry = json.loads(line)
+            if entry["unit"] != digest(entry["config"]):
+                return False
+            done = Finished(
+                entry["label"], entry["config"], entry["result"], float(entry["seconds"])
+            )
+        except (ValueError, KeyError, TypeError):
+            return False
+        self.finished[entry["unit"]] = done
+        return True
+
+    def add(self, unit: Unit, result: Any, seconds: float) -> None:
+        """Append a finished unit in one write."""
+        entry = {"unit": unit.name, "label": unit.label, "config": plain(unit.config)}
+        entry |= {"result": plain(result), "seconds": round(seconds, 3)}
+        line = json.dumps(entry, sort_keys=True, allow_nan=False) + "\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                file.write(line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise RunError(
+                f"{self.path} cannot be written: {_reason(error)}; "
+                f"{len(self.finished)} finished units are kept"
+            ) from error
+        self.finished[unit.name] = Finished(
+            unit.label, entry["config"], entry["result"], entry["seconds"]
+        )
+
+    def value(self, key: str, **given: Any) -> Any:
+        """What the finished units with the given configuration have under a key, else None."""
+        for done in self.finished.values():
+            if given.items() <= done.config.items() and key in done.config:
+                return done.config[key]
+        return None
+
+    def remove(self) -> None:
+        """Forget everything: the run is complete, or another one begins."""
+        self.path.unlink(missing_ok=True)
+        self.finished.clear()
+
+
+def _timed(unit: Unit) -> tuple[Any, float]:
+    start = time.monotonic()
+    return unit.work(unit.config), time.monotonic() - start
+
+
+def run_units(
+    units: Sequence[Unit],
+    ledger: Ledger,
+    *,
+    jobs: int = 1,
+    quiet: bool = False,
+    show: Callable[[Finished], str] = lambda done: done.label,
+) -> list[Finished]:
+    """Every unit's result in order; finished ones are taken from the ledger.
+
+    With one job the units run here, with more in processes of their own. A unit that raises ends
+    the run; so does an interrupt. What is finished by then is in the ledger.
+    """
+    waiting = [unit for unit in units if unit.name not in ledger.finished]
+    with Progress(len(units), done=len(units) - len(waiting), quiet=quiet) as progress:
+        if ledger.damaged:
+            progress.say(f"{ledger.damaged} damaged lines of {ledger.path} were put aside")
+        if len(units) > len(waiting):
+            progress.say(f"{len(units) - len(waiting)} of {len(units)} units are finished already")
+
+        def keep(unit: Unit, result: Any, seconds: float) -> None:
+            ledger.add(unit, result, seconds)
+            progress.advance(show(ledger.finished[unit.name]))
+
+        if jobs == 1 or len(waiting) < 2:
+            for unit in waiting:
+                keep(unit, *_timed(unit))
+        else:
+            _run_in_processes(waiting, min(jobs, len(waiting)), keep)
+    return [ledger.finished[unit.name] for unit in units]
+
+
+def _run_in_processes(
+    units: Sequence[Unit], jobs: int, keep: Callable[[Unit, Any, float], None]
+) -> None:
+    # JAX starts threads, which a forked process would inherit in an unusable state.
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        futures: dict[Future[tuple[Any, float]], Unit] = {}
+        try:
+            futures |= {pool.submit(_timed, unit): unit for unit in units}
+            for done in as_completed(futures):
+                keep(futures[done], *done.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def fingerprint(*folders: Path) -> str:
+    """Hash of all Python sources in the folders: results of other code are not taken for ours."""
+    total = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            total.update(path.relative_to(folder.parent).as_posix().encode() + b"\0")
+            total.update(path.read_bytes() + b"\0")
+    return total.hexdigest()[:16]
+
+
+def manifest(config: Mapping[str, Any], seconds: float, **more: Any) -> dict[str, Any]:
+    """How numbers were found: configuration, versions, revision, machine, time."""
+    return {
+        "command": " ".join(["python", "-m", *_module(), *sys.argv[1:]]),
+        "config": plain(config),
+        "versions": {"python": platform.python_version()} | _versions(),
+        "revision": _revision(),
+        "machine": {"cpu": _processor(), "cores": os.cpu_count(), "system": platform.system()},
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(seconds, 1),
+        **{key: plain(value) for key, value in more.items()},
+    }
+
+
+def _module() -> list[str]:
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return [spec.name.removesuffix(".__main__")] if spec else [Path(sys.argv[0]).stem]
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def _revision() -> str:
+    """The checked-out commit, marked where files differ from it."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True
+        )
+    except OSError:
+        return "unknown"
+    if commit.returncode:
+        return "unknown"
+    return commit.stdout.strip() + (" with changes" if changed.stdout.strip() else "")
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
