@@ -5,10 +5,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce test lint types unit notebooks verify-full format clean
+.PHONY: help install reproduce test lint types unit notebooks bench-features verify-full format clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s  %s\n", $$1, $$2 }' Makefile
 
 install: $(STAMP) ## Build .venv from the pins in constraints.txt
 
@@ -42,6 +42,9 @@ unit: $(STAMP) ## Run the test suite (pytest)
 notebooks: $(STAMP) ## Re-run the committed notebooks and compare every output (nbval)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -p no:cacheprovider \
 		--nbval --nbval-current-env derivations
+
+bench-features: $(STAMP) ## Random features against scikit-learn: speed, error, memory
+	$(BIN)/python -m experiments bench-features
 
 verify-full: $(STAMP) ## Run every check at full size: accuracy, mutants, slow tests (an hour)
 	$(BIN)/python -m verification --budget full

@@ -3,15 +3,20 @@
 from importlib.metadata import version
 
 from crt import formulas, kernels, parameters, projections, special, statistics
+from crt.attention import FavorAttention
+from crt.choice import Choice, choose
 from crt.estimate import (
     Summary,
     apply_kernel,
     classify,
     estimate_kernel,
     log_estimate_kernel,
+    mean_over_features,
     read,
+    read_scaled,
     regress,
     summarise,
+    unscale,
 )
 from crt.mechanisms import (
     GERF,
@@ -33,6 +38,8 @@ __all__ = [
     "GERF",
     "MECHANISMS",
     "OPRF",
+    "Choice",
+    "FavorAttention",
     "GeomRF",
     "GeomRFPlus",
     "Mechanism",
@@ -43,16 +50,20 @@ __all__ = [
     "Summary",
     "TrigRF",
     "apply_kernel",
+    "choose",
     "classify",
     "estimate_kernel",
     "formulas",
     "kernels",
     "log_estimate_kernel",
+    "mean_over_features",
     "parameters",
     "projections",
     "read",
+    "read_scaled",
     "regress",
     "special",
     "statistics",
     "summarise",
+    "unscale",
 ]

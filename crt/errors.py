@@ -4,11 +4,11 @@ Shapes, dtypes and names are checked always. Values (NaN, signs, ranges) are che
 concrete; under `jit`, `vmap` and `grad` they are not known, and no check of them is made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, ensure_compile_time_eval
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
@@ -52,18 +52,31 @@ def real(name: str, value: ArrayLike) -> Array:
         array = array.astype(jnp.float32)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         raise ValueError(f"{name} has dtype {array.dtype}; it must hold real numbers.")
-    if is_concrete(array) and not bool(jnp.isfinite(array).all()):
+    if is_concrete(array) and not _all_finite(array):
         raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
     return array
 
 
-def points(name: str, value: ArrayLike, *, axes: str = "(..., rows, dim)") -> Array:
-    """A real array of points: rows and coordinates last, unless `axes` says there are no rows."""
+def _all_finite(array: Array) -> bool:
+    # A function that is traced may hold concrete arrays; they are looked at outside its trace.
+    with ensure_compile_time_eval():
+        return bool(jnp.isfinite(array).all())
+
+
+def points(
+    name: str, value: ArrayLike, *, axes: str = "(..., rows, dim)", empty: bool = False
+) -> Array:
+    """A real array of points: rows and coordinates last, unless `axes` says there are no rows.
+
+    No axis may have length 0, except for the rows where `empty` allows it.
+    """
     array = real(name, value)
     least = axes.count(",") if axes.startswith("(...") else axes.count(",") + 1
     wrong = array.ndim < least if axes.startswith("(...") else array.ndim != least
     if wrong or array.shape[-1] < 1:
         raise ValueError(f"{name} has shape {array.shape}; it must be {axes}.")
+    if 0 in array.shape and not empty:
+        raise ValueError(f"{name} has shape {array.shape}; it must have at least one row.")
     return array
 
 
@@ -76,6 +89,22 @@ def same_dim(first: str, one: Array, second: str, other: Array) -> None:
         )
 
 
-def holds(condition: ArrayLike) -> bool:
-    """Whether a condition holds everywhere, taken as true while it cannot be known."""
-    return not is_concrete(condition) or bool(np.all(np.asarray(condition)))
+def same_batch(first: str, one: Array, second: str, other: Array) -> None:
+    """Refuses two arrays whose leading axes, all but the last two, do not broadcast."""
+    try:
+        jnp.broadcast_shapes(one.shape[:-2], other.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"{first} has leading axes {one.shape[:-2]} and {second} has {other.shape[:-2]}; "
+            "they must be equal or broadcast."
+        ) from None
+
+
+def parameter(
+    name: str, value: object, accepted: str, inside: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """Refuses a parameter that is no number and no array, or, where concrete, not `inside`."""
+    if not is_concrete(value) and not isinstance(value, Array):
+        raise ValueError(f"{name} is a {type(value).__name__}; it must be {accepted}.")
+    if is_concrete(value) and not np.all(inside(np.asarray(value))):
+        raise ValueError(f"{name} is {value}; it must be {accepted}.")

@@ -5,6 +5,7 @@ of M feature products, exactly the estimator of the theorems, wherever float32 c
 """
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Float, Int, Real
 
 from crt import errors
-from crt.arrays import promote
+from crt.arrays import common_dtype, promote
 from crt.kernels import KERNELS
 from crt.mechanisms.base import Mechanism
 from crt.pytrees import pytree
@@ -49,11 +50,6 @@ def _or_zero(log_scale: Array) -> Array:
     return jnp.where(jnp.isfinite(log_scale), log_scale, 0)
 
 
-def _grow(values: Array, log_scale: Array) -> Array:
-    """values·exp(log_scale), 0 where the value is 0 even if the factor overflows."""
-    return jnp.where(values == 0, 0, values * jnp.exp(log_scale))
-
-
 @pytree
 class Summary:
     """What the estimates need of the points y with values c: Σ_j f2(ω_m, y_j) c_j for every m.
@@ -81,10 +77,24 @@ class Summary:
         return Summary(top, lax.psum(self._rescaled(top), axis_name))
 
 
-def _starts(rows: int, chunk: int) -> tuple[int, Array]:
-    """Chunk length, and where each chunk's first new row lies; the last one may reach back."""
-    chunk = min(chunk, rows)
+def _starts(mechanism: Mechanism, rows: int, chunk: int) -> tuple[int, Array]:
+    """Chunk length, and where each chunk's first new row lies; the last one may reach back.
+
+    Signed features hold one more array at a time: three quarters of the rows make up for it.
+    """
+    most = max(1, 3 * chunk // 4) if mechanism.signed_features else chunk
+    chunk = min(most, rows)
     return chunk, jnp.arange(0, rows, chunk)
+
+
+def _varying(carry: Any, *sources: object) -> Any:
+    """The carry with 0 added, a 0 that depends on the sources.
+
+    Inside `shard_map` a scan must start from values that vary over the same devices as its result.
+    """
+    firsts = [jnp.real(leaf[(0,) * leaf.ndim]) for leaf in jax.tree.leaves(sources)]
+    nothing = sum(jnp.where(first > 0, 0, 0) for first in firsts)
+    return jax.tree.map(lambda leaf: leaf + jnp.asarray(nothing, leaf.dtype), carry)
 
 
 def _slice(array: Array, start: Array, chunk: int) -> Array:
@@ -96,7 +106,7 @@ def _summarise(
     mechanism: Mechanism, omega: Array, y: Array, c: Array, kernel: str, chunk: int
 ) -> Summary:
     rows, features = y.shape[-2], omega.shape[-2]
-    chunk, starts = _starts(rows, chunk)
+    chunk, starts = _starts(mechanism, rows, chunk)
     width = features * (2 if mechanism.complex_features else 1)
     batch = jnp.broadcast_shapes(y.shape[:-2], c.shape[:-2])
     empty = Summary(
@@ -117,6 +127,7 @@ def _summarise(
         )
         return Summary(top, total._rescaled(top) + part)
 
+    empty = _varying(empty, mechanism, omega, y, c)
     total, _ = lax.scan(lambda carry, start: (add(carry, start), None), empty, starts)
     return total
 
@@ -127,7 +138,7 @@ def _read(
 ) -> tuple[Array, Array]:
     """Sums over features relative to exp(scale), (…, n, k), and the scale (…, n, 1)."""
     rows = x.shape[-2]
-    chunk, starts = _starts(rows, chunk)
+    chunk, starts = _starts(mechanism, rows, chunk)
     batch = jnp.broadcast_shapes(x.shape[:-2], summary.sums.shape[:-2])
     values = jnp.zeros((*batch, rows, summary.sums.shape[-1]), x.dtype)
     scales = jnp.zeros((*batch, rows, 1), x.dtype)
@@ -149,7 +160,8 @@ def _read(
         part, top = read(first)
         return (write(carry[0], part), write(carry[1], top)), None
 
-    (values, scales), _ = lax.scan(step, (values, scales), starts)
+    carry = _varying((values, scales), mechanism, omega, x, summary)
+    (values, scales), _ = lax.scan(step, carry, starts)
     return values, scales
 
 
@@ -164,7 +176,7 @@ def _checked(
 ) -> list[Array]:
     if not isinstance(mechanism, Mechanism):
         raise ValueError(
-            f"mechanism is {mechanism!r}; it must be a mechanism, e.g. crt.OPRF.fit(x, y)."
+            f"mechanism is {mechanism!r}; it must be a mechanism such as crt.OPRF.fit(x, y)."
         )
     errors.one_of("kernel", kernel, KERNELS)
     errors.whole("chunk", chunk)
@@ -172,7 +184,9 @@ def _checked(
     arrays = [errors.points(name, value) for name, value in sets.items()]
     for name, array in zip(sets, arrays, strict=True):
         errors.same_dim(name, array, "omega", projections)
-    mechanism.check_dim(projections.shape[-1])
+    mechanism.check_one(projections.shape[-1])
+    if len(arrays) == 2:
+        errors.same_batch("x", arrays[0], "y", arrays[1])
     return [projections, *arrays]
 
 
@@ -183,7 +197,21 @@ def _values(c: ArrayLike, y: Array) -> Array:
             f"c has {values.shape[-2]} rows and y has {y.shape[-2]}; there must be one row of c "
             "for each row of y."
         )
+    errors.same_batch("c", values, "y", y)
     return values
+
+
+def _one_hot(labels: ArrayLike, num_classes: int, y: Array) -> Float[Array, "*batch l classes"]:
+    errors.whole("num_classes", num_classes)
+    classes = jnp.asarray(labels)
+    if not jnp.issubdtype(classes.dtype, jnp.integer) or classes.shape[-1:] != y.shape[-2:-1]:
+        raise ValueError(
+            f"labels has dtype {classes.dtype} and shape {classes.shape}; it must hold one integer "
+            f"for each of the {y.shape[-2]} rows of y."
+        )
+    if errors.is_concrete(classes) and not ((classes >= 0) & (classes < num_classes)).all():
+        raise ValueError(f"labels must lie in 0, ..., num_classes - 1 = {num_classes - 1}.")
+    return jax.nn.one_hot(classes, num_classes)
 
 
 def summarise(
@@ -201,6 +229,45 @@ def summarise(
     return _summarise(mechanism, *_promote(mechanism, projections, points, values), kernel, chunk)
 
 
+def read_scaled(
+    mechanism: Mechanism,
+    omega: Real[ArrayLike, "m d"],
+    x: Real[ArrayLike, "*batch n d"],
+    summary: Summary,
+    *,
+    kernel: str = "gaussian",
+    chunk: int = CHUNK,
+) -> tuple[Float[Array, "*batch n k"], Float[Array, "*batch n 1"]]:
+    """Values v (n, k) and logarithms t (n, 1) with v·e^t ≈ K(x, y) @ c. O(nM(d+k)).
+
+    Ratios of the k columns need v alone, and are right where e^t over- or underflows.
+    """
+    projections, points = _checked(mechanism, omega, kernel, chunk, x=x)
+    values, scale = _read(
+        mechanism, *_promote(mechanism, projections, points), summary, kernel, chunk
+    )
+    return values / projections.shape[-2], scale
+
+
+def mean_over_features(
+    scaled: tuple[Float[Array, "*batch n k"], Float[Array, "*batch n 1"]], axis_name: str
+) -> tuple[Float[Array, "*batch n k"], Float[Array, "*batch n 1"]]:
+    """What `read_scaled` gives for the features of all devices along a mapped axis together.
+
+    Each device holds equally many rows of ω, with the summary of y by those rows.
+    """
+    values, log_scale = scaled
+    top = lax.pmax(lax.stop_gradient(log_scale), axis_name)
+    return lax.pmean(values * jnp.exp(log_scale - top), axis_name), top
+
+
+def unscale(
+    values: Float[Array, "*batch n k"], log_scale: Float[Array, "*batch n 1"]
+) -> Float[Array, "*batch n k"]:
+    """values·exp(log_scale), 0 where the value is 0 even if the factor overflows."""
+    return jnp.where(values == 0, 0, values * jnp.exp(log_scale))
+
+
 def read(
     mechanism: Mechanism,
     omega: Real[ArrayLike, "m d"],
@@ -211,11 +278,8 @@ def read(
     chunk: int = CHUNK,
 ) -> Float[Array, "*batch n k"]:
     """(n, k) ≈ K(x, y) @ c for the points x, from the summary of y and c. O(nM(d+k))."""
-    projections, points = _checked(mechanism, omega, kernel, chunk, x=x)
-    values, scale = _read(
-        mechanism, *_promote(mechanism, projections, points), summary, kernel, chunk
-    )
-    return _grow(values / projections.shape[-2], scale).astype(points.dtype)
+    scaled = read_scaled(mechanism, omega, x, summary, kernel=kernel, chunk=chunk)
+    return unscale(*scaled).astype(errors.real("x", x).dtype)
 
 
 def apply_kernel(
@@ -257,7 +321,7 @@ def regress(
     ones = jnp.ones((*values.shape[:-1], 1), values.dtype)
     both = jnp.concatenate([values, ones], axis=-1)
     summary = summarise(mechanism, projections, others, both, kernel=kernel, chunk=chunk)
-    sums, _ = _read(mechanism, *_promote(mechanism, projections, points), summary, kernel, chunk)
+    sums, _ = read_scaled(mechanism, projections, points, summary, kernel=kernel, chunk=chunk)
     numerator, denominator = sums[..., :-1], sums[..., -1:]
     empty = denominator == 0
     plain = jnp.mean(values, axis=-2, keepdims=True).astype(sums.dtype)
@@ -280,11 +344,10 @@ def classify(
 
     The common denominator is left out, so no positivity is needed. O((n+l)M(d+classes)).
     """
-    errors.whole("num_classes", num_classes)
-    one_hot = jax.nn.one_hot(jnp.asarray(labels), num_classes)
     projections, points, others = _checked(mechanism, omega, kernel, chunk, x=x, y=y)
+    one_hot = _one_hot(labels, num_classes, others)
     summary = summarise(mechanism, projections, others, one_hot, kernel=kernel, chunk=chunk)
-    scores, _ = _read(mechanism, *_promote(mechanism, projections, points), summary, kernel, chunk)
+    scores, _ = read_scaled(mechanism, projections, points, summary, kernel=kernel, chunk=chunk)
     return jnp.argmax(scores, axis=-1)
 
 
@@ -345,5 +408,4 @@ def estimate_kernel(
     Each entry is summed on its own scale. To multiply with the matrix, use `apply_kernel`.
     """
     logs, sign = log_estimate_kernel(mechanism, omega, x, y, kernel=kernel)
-    dtype = jnp.result_type(errors.real("x", x), errors.real("y", y))
-    return (sign * jnp.exp(logs)).astype(dtype)
+    return (sign * jnp.exp(logs)).astype(common_dtype(errors.real("x", x), errors.real("y", y)))

@@ -103,6 +103,8 @@ def chance(r: Float[Array, " d"]) -> Float[Array, ""]:
         q = jnp.sqrt(1 + jnp.exp(w))
         return formulas.geom_stationarity(q, r)
 
-    low, high = jnp.log(jnp.minimum(below, above)), jnp.log(above)
+    # Below 2 eps, q rounds to 1, where the slope is infinite.
+    low = jnp.log(jnp.maximum(jnp.minimum(below, above), 2 * eps))
+    high = jnp.maximum(jnp.log(above), low)
     p = special.expit(_root(slope, low, high))
     return jnp.clip(p, eps, 1 - eps)

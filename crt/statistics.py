@@ -60,20 +60,28 @@ class Moments:
 
     def shift(self, low: Float[Array, " d"], eps: float) -> "Moments":
         """The moments of x - low + eps, where `low` is no larger than any coordinate."""
-        mean = self.mean - low + eps
+        mean = jnp.where(self.count > 0, self.mean - low + eps, 0)
         return Moments(self.count, mean, self.variance, mean, self.low - low + eps)
 
 
-def moments(x: Real[ArrayLike, "n d"], mask: Bool[ArrayLike, " n"] | None = None) -> Moments:
-    """Moments of the rows of x, of those where the mask is true if one is given. O(nd)."""
-    rows = errors.points("x", x, axes="(rows, dim)")
-    (values,) = promote(rows)
-    keep = jnp.ones(values.shape[:1], bool) if mask is None else jnp.asarray(mask)
-    if keep.shape != values.shape[:1] or keep.dtype != jnp.bool_:
+def _checked_mask(name: str, mask: ArrayLike, rows: Array) -> Bool[Array, " n"]:
+    keep = jnp.asarray(mask)
+    if keep.shape != rows.shape[:1] or keep.dtype != jnp.bool_:
         raise ValueError(
-            f"mask has shape {keep.shape} and dtype {keep.dtype}; it must hold one bool for each "
-            f"of the {values.shape[0]} rows."
+            f"{name} has shape {keep.shape} and dtype {keep.dtype}; it must hold one bool for each "
+            f"of the {rows.shape[0]} rows."
         )
+    return keep
+
+
+def moments(x: Real[ArrayLike, "n d"], mask: Bool[ArrayLike, " n"] | None = None) -> Moments:
+    """Moments of the rows of x, of those where the mask is true if one is given. O(nd).
+
+    There may be no rows: a device or a chunk may hold none of the data.
+    """
+    rows = errors.points("x", x, axes="(rows, dim)", empty=True)
+    (values,) = promote(rows)
+    keep = jnp.ones(values.shape[:1], bool) if mask is None else _checked_mask("mask", mask, rows)
     weight = keep[:, None]
     count = jnp.sum(keep, dtype=values.dtype)
     size = jnp.maximum(count, 1)
@@ -147,8 +155,13 @@ def collect(
 ) -> Statistics:
     """Statistics of x (n, d) and y (m, d); rows whose mask is false do not count. O((n+m)d)."""
     one, other = (
-        errors.points(name, value, axes="(rows, dim)") for name, value in (("x", x), ("y", y))
+        errors.points(name, value, axes="(rows, dim)", empty=True)
+        for name, value in (("x", x), ("y", y))
     )
     errors.same_dim("x", one, "y", other)
+    masks = [
+        None if mask is None else _checked_mask(name, mask, rows)
+        for name, mask, rows in (("x_mask", x_mask, one), ("y_mask", y_mask, other))
+    ]
     one, other = promote(one, other)
-    return Statistics(moments(one, x_mask), moments(other, y_mask))
+    return Statistics(moments(one, masks[0]), moments(other, masks[1]))

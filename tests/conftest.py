@@ -4,9 +4,12 @@ import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+from collections.abc import Iterator
+
 import hypothesis
 import jax
 import jaxtyping
+import pytest
 
 # Before anything imports crt, so that its annotated shapes and types are checked at each call.
 jaxtyping.install_import_hook("crt", "beartype.beartype")
@@ -15,3 +18,11 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 # Compilation makes a first call slow, so no example has a deadline.
 hypothesis.settings.register_profile("unhurried", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("unhurried")
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Without the shape checks of the suite, which would answer before the product's own."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

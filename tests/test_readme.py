@@ -16,7 +16,7 @@ def run(text: str) -> doctest.TestResults:
 
 def test_examples() -> None:
     results = run(README.read_text("utf-8"))
-    assert results.attempted >= 3
+    assert results.attempted >= 20
     assert results.failed == 0
 
 

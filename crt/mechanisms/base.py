@@ -21,13 +21,17 @@ Kind = TypeVar("Kind", bound="Mechanism")
 class Mechanism:
     """Random features f1(ω, x), f2(ω, y) whose product has mean K(x, y), Gaussian or softmax.
 
-    Subclasses are pytrees of their parameters. Value checks (NaN, ranges) are made on concrete
-    input; under `jit` only shapes, dtypes and names are checked.
+    Subclasses are pytrees of their parameters, numbers except for `vectors`, which have one entry
+    per coordinate; a batch of mechanisms (parameters with leading axes) is used under `vmap`.
+    Features are positive, `signed_features` or `complex_features`. Value checks (NaN, ranges) are
+    made on concrete input; under `jit` only shapes, dtypes and names are checked.
     """
 
     name: ClassVar[str]
     discrete: ClassVar[bool] = False
     complex_features: ClassVar[bool] = False
+    signed_features: ClassVar[bool] = False
+    vectors: ClassVar[tuple[str, ...]] = ()
 
     # What a family supplies.
 
@@ -51,8 +55,8 @@ class Mechanism:
     def gaussian_log_variance(self, x: Array, y: Array) -> Array:
         raise NotImplementedError
 
-    def orthogonal_gain(self, x: Array, y: Array, softmax: bool) -> Array:
-        """K² - E X_i X_j for two projections of one orthogonal block."""
+    def gaussian_log_gain(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """log|G| and the sign of G = K² - E X_i X_j, two projections of one orthogonal block."""
         raise NotImplementedError
 
     # What users call.
@@ -68,8 +72,11 @@ class Mechanism:
     ) -> Kind:
         """The mechanism with the parameters optimal between x (n, d) and y (m, d). O((n+m)d).
 
-        Works under `jit`, and under `vmap` over heads; rows whose mask is false do not count.
+        Works under `jit`, and under `vmap` over heads; rows whose mask is false do not count. Where
+        the masks leave no row, the parameters are those of data that are all zero.
         """
+        errors.points("x", x, axes="(rows, dim)")
+        errors.points("y", y, axes="(rows, dim)")
         return cls.from_statistics(collect(x, y, x_mask=x_mask, y_mask=y_mask))
 
     def sample(
@@ -84,11 +91,7 @@ class Mechanism:
         """Projections ω (M, d): independent rows, or orthogonal within blocks of d (Haar)."""
         errors.whole("num_features", num_features)
         errors.whole("dim", dim)
-        if orthogonal and self.discrete:
-            raise ValueError(
-                f"orthogonal is True, but {type(self).__name__} draws whole numbers, which have no "
-                "orthogonal version; it must be False for discrete mechanisms."
-            )
+        self._check_orthogonal(orthogonal)
         return self.draw(key, num_features, dim, orthogonal, dtype)
 
     def log_features(
@@ -101,7 +104,7 @@ class Mechanism:
     ) -> tuple[Float[Array, "*batch l m"], Inexact[Array, "*batch l m"]]:
         """log|f(ω, x)| and the phase f/|f|, both (…, L, M): a sign, or a complex unit.
 
-        A feature that vanishes has -∞ and phase 0. float32 at least, whatever x's dtype. O(LMd).
+        A feature that vanishes has -∞ and either sign. float32 at least. O(LMd).
         """
         rows, projections = promote(*self._checked(x, omega, side, kernel))
         log_abs, phase = self.log_values(rows, projections, side, kernel)
@@ -176,19 +179,32 @@ class Mechanism:
         one block. Never negative.
         """
         errors.whole("num_features", num_features)
-        one, other = self._pair(x, y, kernel)
-        each = self.gaussian_log_variance(one, other) + _log_factor(one, other, kernel)
-        independent = _exp_or_zero(each - jnp.log(jnp.asarray(num_features, each.dtype)))
+        each = self.log_variance(x, y, kernel=kernel)
+        independent = each - jnp.log(jnp.asarray(num_features, each.dtype))
         if not orthogonal:
-            return independent
-        if self.discrete:
-            raise ValueError(
-                f"orthogonal is True, but {type(self).__name__} is discrete and has no orthogonal "
-                "version; it must be False."
-            )
-        weight = orthogonal_weight(num_features, one.shape[-1]).astype(each.dtype)
-        gain = self.orthogonal_gain(one, other, kernel == "softmax")
-        return jnp.maximum(independent - weight * gain, 0)
+            return _exp_or_zero(independent)
+        log_gain, sign = self.log_orthogonal_gain(x, y, kernel=kernel)
+        weight = orthogonal_weight(num_features, jnp.shape(x)[-1]).astype(each.dtype)
+        # Relative to the larger term, so that neither overflows before they are subtracted.
+        top = lax.stop_gradient(jnp.where(jnp.isfinite(independent), independent, 0))
+        rest = _exp_or_zero(independent - top) - weight * sign * _exp_or_zero(log_gain - top)
+        return jnp.where(rest > 0, rest * jnp.exp(top), 0)
+
+    def log_orthogonal_gain(
+        self,
+        x: Real[ArrayLike, "*x d"],
+        y: Real[ArrayLike, "*y d"],
+        *,
+        kernel: str = "gaussian",
+    ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """log|G| and the sign of G = K² - E X_i X_j, for two rows ω_i, ω_j of one orthogonal block.
+
+        What an orthogonal pair takes off the variance (ortho-exact), elementwise in leading axes.
+        """
+        self._check_orthogonal(True)
+        one, other = self._pair(x, y, kernel)
+        log_gain, sign = self.gaussian_log_gain(one, other)
+        return log_gain + _log_factor(one, other, kernel), sign
 
     # Checks.
 
@@ -200,7 +216,7 @@ class Mechanism:
         rows = errors.points("x", x)
         projections = errors.points("omega", omega, axes="(features, dim)")
         errors.same_dim("x", rows, "omega", projections)
-        self.check_dim(rows.shape[-1])
+        self.check_one(rows.shape[-1])
         return rows, projections
 
     def _pair(self, x: ArrayLike, y: ArrayLike, kernel: str) -> tuple[Array, Array]:
@@ -212,8 +228,33 @@ class Mechanism:
         one, other = promote(one, other)
         return one, other
 
+    def _check_orthogonal(self, orthogonal: bool) -> None:
+        if orthogonal and self.discrete:
+            raise ValueError(
+                f"orthogonal is True, but {type(self).__name__} draws whole numbers, which have no "
+                "orthogonal version; it must be False for discrete mechanisms."
+            )
+
     def check_dim(self, dim: int) -> None:
         """Refuses data whose number of coordinates the parameters do not fit."""
+        for name in self.vectors:
+            shape = jnp.shape(getattr(self, name))
+            if shape[-1:] != (dim,):
+                raise ValueError(
+                    f"{name} has shape {shape} and the data have {dim} coordinates; {name} must "
+                    "have one entry per coordinate."
+                )
+
+    def check_one(self, dim: int) -> None:
+        """Refuses parameters with leading axes, which no single set of features belongs to."""
+        self.check_dim(dim)
+        for name, value in vars(self).items():
+            if jnp.ndim(value) != (name in self.vectors):
+                raise ValueError(
+                    f"{name} has shape {jnp.shape(value)}; it must be "
+                    f"{(dim,) if name in self.vectors else 'one number'}, and a batch of "
+                    "mechanisms is used under jax.vmap."
+                )
 
 
 def _scaled(size: Array, part: Array) -> Array:

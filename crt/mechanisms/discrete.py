@@ -3,7 +3,7 @@
     f(ω, x) = e^{-‖x‖²/2} Π_l x_l^{ω_l} (ω_l!)^{-1/2} p(ω_l)^{-1/2},    ω_l ∈ {0, 1, 2, …}.
 
 For the softmax kernel the factor e^{-‖x‖²/2} is absent. All features of L points are one matrix
-product of logarithms, a parity and a count of vanishing factors: O(LMd), no (L, M, d) array.
+product of logarithms and one of parities: O(LMd), no (L, M, d) array.
 Gradients in x are those of the logarithms, right where no coordinate is 0.
 """
 
@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
@@ -23,21 +24,20 @@ from crt.mechanisms.exponential import project, row_norms
 from crt.pytrees import pytree
 from crt.statistics import Statistics
 
+# Far below ω·log|x| of any data, and far above the least float32 even after a sum over d.
+LOG_ZERO = -1e30
+# log k! for k = 0, 1, …, 63.
+LOG_FACTORIALS = np.cumsum(np.log(np.maximum(np.arange(64.0), 1)))
+
 
 def check_rates(name: str, value: object) -> None:
     """Refuses a rate that is not positive and finite."""
-    if errors.is_concrete(value):
-        rate = jnp.asarray(value)
-        if not errors.holds((rate > 0) & (rate < jnp.inf)):
-            raise ValueError(f"{name} is {value}; it must be positive and finite.")
+    errors.parameter(name, value, "positive and finite", lambda rate: (rate > 0) & (rate < np.inf))
 
 
 def check_chance(value: object) -> None:
     """Refuses a probability that does not lie strictly between 0 and 1."""
-    if errors.is_concrete(value):
-        chance = jnp.asarray(value)
-        if not errors.holds((chance > 0) & (chance < 1)):
-            raise ValueError(f"p is {value}; it must lie strictly between 0 and 1.")
+    errors.parameter("p", value, "strictly between 0 and 1", lambda p: (p > 0) & (p < 1))
 
 
 def poisson(key: Array, rates: Array, num_features: int, dim: int, dtype) -> Array:
@@ -61,13 +61,16 @@ def log_powers(x: Array, omega: Array, log_unit: Array) -> Float[Array, "*batch 
 def log_signed_powers(
     x: Array, omega: Array, log_unit: Array
 ) -> tuple[Float[Array, "*batch l m"], Float[Array, "*batch l m"]]:
-    """log of Π_l |x_l|^{ω_l} unit_l^{-ω_l/2} and its sign; -∞ and 0 where it vanishes (0⁰ = 1)."""
+    """log of Π_l |x_l|^{ω_l} unit_l^{-ω_l/2} and its sign; -∞ and 1 where it vanishes.
+
+    The logarithm of 0 is a finite number far below all others, so 0·ω is 0 where ω = 0 (0⁰ = 1),
+    and one matrix product shows where a factor vanishes.
+    """
     zero = x == 0
-    logs = log_powers(jnp.where(zero, 1, jnp.abs(x)), omega, jnp.where(zero, 0, log_unit))
-    odd, some = (omega % 2).astype(x.dtype), (omega > 0).astype(x.dtype)
-    flips, vanishing = project((x < 0).astype(x.dtype), odd), project(zero.astype(x.dtype), some)
-    alive = vanishing == 0
-    return jnp.where(alive, logs, -jnp.inf), jnp.where(alive, 1 - 2 * (flips % 2), 0)
+    logs = jnp.log(jnp.where(zero, 1, jnp.abs(x))) - 0.5 * log_unit
+    sums = project(jnp.where(zero, LOG_ZERO, logs), omega)
+    flips = project((x < 0).astype(x.dtype), (omega % 2).astype(x.dtype))
+    return jnp.where(sums > 0.5 * LOG_ZERO, sums, -jnp.inf), 1 - 2 * (flips % 2)
 
 
 def poisson_constant(rates: Array, omega: Array) -> Array:
@@ -75,15 +78,23 @@ def poisson_constant(rates: Array, omega: Array) -> Array:
     return 0.5 * jnp.sum(jnp.broadcast_to(rates, omega.shape[-1:]))
 
 
+def log_factorial(omega: Array) -> Array:
+    """log ω!, from a table for small counts: float32's gammaln(1) is not 0, and d errors add."""
+    small = jnp.minimum(omega, len(LOG_FACTORIALS) - 1).astype(jnp.int32)
+    known = jnp.asarray(LOG_FACTORIALS, omega.dtype)[small]
+    return jnp.where(omega < len(LOG_FACTORIALS), known, gammaln(omega + 1))
+
+
 def geometric_constant(p: Array, omega: Array) -> Array:
     """Per feature, -½ Σ_l log ω_l! - (d/2) log p."""
-    return -0.5 * (jnp.sum(gammaln(omega + 1), axis=-1) + omega.shape[-1] * jnp.log(p))
+    return -0.5 * (jnp.sum(log_factorial(omega), axis=-1) + omega.shape[-1] * jnp.log(p))
 
 
 class Discrete(Mechanism):
     """Mechanisms whose projections are vectors of counts."""
 
     discrete: ClassVar[bool] = True
+    signed_features: ClassVar[bool] = True
 
     def parameter(self) -> ArrayLike:
         """The one parameter of the law."""
@@ -156,10 +167,9 @@ class OptPoisRF(Poisson):
 
     rates: Real[ArrayLike, "*b d"]
     name: ClassVar[str] = "optpois"
+    vectors: ClassVar[tuple[str, ...]] = ("rates",)
 
     def __post_init__(self) -> None:
-        if errors.is_concrete(self.rates) and jnp.ndim(self.rates) < 1:
-            raise ValueError(f"rates is {self.rates}; it must have one entry per coordinate.")
         check_rates("rates", self.rates)
 
     @classmethod
@@ -169,13 +179,6 @@ class OptPoisRF(Poisson):
 
     def parameter(self) -> ArrayLike:
         return self.rates
-
-    def check_dim(self, dim: int) -> None:
-        if jnp.shape(self.rates)[-1] != dim:
-            raise ValueError(
-                f"the data have {dim} coordinates and rates has {jnp.shape(self.rates)[-1]} "
-                "entries; they must be as many."
-            )
 
     def gaussian_log_second_moment(self, x: Array, y: Array) -> Array:
         return formulas.log_second_moment_optpois(x, y, self.rates)

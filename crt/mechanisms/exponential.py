@@ -8,6 +8,7 @@
 from typing import ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 from jaxtyping import Num, Real
@@ -29,14 +30,17 @@ def row_norms(x: Array, c: float | Array) -> Array:
     return c * jnp.sum(x**2, axis=-1, keepdims=True)
 
 
-def positive_gain(x: Array, y: Array, softmax: bool) -> Array:
-    """G = e^{-2n}(e^z - 1F1(d; d/2; z/2)) of s = +1, any A; times e^n for the softmax kernel."""
-    z, n = squared_norm(x, y, 1), norms(x, y)
-    # e^{-2n} is the only place of n: half of it is the softmax kernel's factor.
-    half = 0.5 * n if softmax else n
-    log_gain = formulas.log_orthogonal_gain(z, half, x.shape[-1])
-    none = log_gain == -jnp.inf
-    return jnp.where(none, 0, jnp.exp(jnp.where(none, 0, log_gain)))
+def positive_log_gain(x: Array, y: Array) -> tuple[Array, Array]:
+    """log G, and the sign 1, of G = e^{-2n}(e^z - 1F1(d; d/2; z/2)) of s = +1, any A."""
+    log_gain = formulas.log_orthogonal_gain(squared_norm(x, y, 1), norms(x, y), x.shape[-1])
+    return log_gain, jnp.ones_like(log_gain)
+
+
+def trigonometric_log_gain(x: Array, y: Array) -> tuple[Array, Array]:
+    """log|G| and the sign of G = e^{-z} - 1F1(d; d/2; -z/2) of s = -1, any A."""
+    gain = formulas.orthogonal_gain_trig(squared_norm(x, y, -1), x.shape[-1])
+    none = gain == 0
+    return jnp.where(none, -jnp.inf, jnp.log(jnp.where(none, 1, jnp.abs(gain)))), jnp.sign(gain)
 
 
 class Exponential(Mechanism):
@@ -69,8 +73,8 @@ class PosRF(Exponential):
     def gaussian_log_variance(self, x: Array, y: Array) -> Array:
         return formulas.log_variance_pos(squared_norm(x, y, 1), norms(x, y))
 
-    def orthogonal_gain(self, x: Array, y: Array, softmax: bool) -> Array:
-        return positive_gain(x, y, softmax)
+    def gaussian_log_gain(self, x: Array, y: Array) -> tuple[Array, Array]:
+        return positive_log_gain(x, y)
 
 
 @pytree
@@ -84,10 +88,7 @@ class OPRF(Exponential):
     name: ClassVar[str] = "oprf"
 
     def __post_init__(self) -> None:
-        if errors.is_concrete(self.rho) and not errors.holds(
-            (jnp.asarray(self.rho) > 0) & (jnp.asarray(self.rho) <= 1)
-        ):
-            raise ValueError(f"rho is {self.rho}; it must lie in (0, 1].")
+        errors.parameter("rho", self.rho, "in (0, 1]", lambda rho: (rho > 0) & (rho <= 1))
 
     @classmethod
     def from_statistics(cls, statistics: Statistics) -> "OPRF":
@@ -111,8 +112,8 @@ class OPRF(Exponential):
         z, n = squared_norm(x, y, 1), norms(x, y)
         return formulas.log_variance_oprf(self.rho, x.shape[-1], z, n)
 
-    def orthogonal_gain(self, x: Array, y: Array, softmax: bool) -> Array:
-        return positive_gain(x, y, softmax)
+    def gaussian_log_gain(self, x: Array, y: Array) -> tuple[Array, Array]:
+        return positive_log_gain(x, y)
 
 
 @pytree
@@ -129,12 +130,13 @@ class GERF(Exponential):
     complex_features: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if errors.is_concrete(self.A) and not errors.holds(1 - 8 * jnp.real(self.A) > 0):
-            raise ValueError(
-                f"A is {self.A}; Re(1-8A) must be positive, for beyond it the variance is infinite."
-            )
-        if errors.is_concrete(self.s) and not errors.holds(jnp.abs(jnp.asarray(self.s)) == 1):
-            raise ValueError(f"s is {self.s}; it must be +1 or -1.")
+        errors.parameter(
+            "A",
+            self.A,
+            "finite with Re(1-8A) > 0, where the variance is finite",
+            lambda a: np.isfinite(a) & (1 - 8 * np.real(a) > 0),
+        )
+        errors.parameter("s", self.s, "+1 or -1", lambda s: (s == 1) | (s == -1))
 
     @classmethod
     def from_statistics(cls, statistics: Statistics) -> "GERF":
@@ -164,12 +166,8 @@ class GERF(Exponential):
         x, y, s = promote(x, y, self.s)
         return formula(self.A, s, x.shape[-1], squared_norm(x, y, s), norms(x, y))
 
-    def orthogonal_gain(self, x: Array, y: Array, softmax: bool) -> Array:
+    def gaussian_log_gain(self, x: Array, y: Array) -> tuple[Array, Array]:
         (s,) = promote(self.s)
-        return jnp.where(s > 0, positive_gain(x, y, softmax), trigonometric_gain(x, y, softmax))
-
-
-def trigonometric_gain(x: Array, y: Array, softmax: bool) -> Array:
-    """G = e^{-z} - 1F1(d; d/2; -z/2) of s = -1, any A; times e^n for the softmax kernel."""
-    gain = formulas.orthogonal_gain_trig(squared_norm(x, y, -1), x.shape[-1])
-    return gain * jnp.exp(norms(x, y)) if softmax else gain
+        both = zip(positive_log_gain(x, y), trigonometric_log_gain(x, y), strict=True)
+        log_gain, sign = (jnp.where(s > 0, plus, minus) for plus, minus in both)
+        return log_gain, sign

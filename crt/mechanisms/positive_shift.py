@@ -8,7 +8,7 @@ fitted data; a new point below it is clamped, which biases its estimates (clamp-
 
 from typing import ClassVar
 
-import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 from jaxtyping import Float, Real
@@ -34,17 +34,12 @@ class Shifted(Discrete):
     """What both mechanisms share: the shift."""
 
     shift: Real[ArrayLike, "*b d"]
+    signed_features: ClassVar[bool] = False
+    vectors: ClassVar[tuple[str, ...]] = ("shift",)
 
     def positive(self, x: Real[ArrayLike, "*batch d"]) -> Float[Array, "*batch d"]:
         """x̂, at least ε in every coordinate."""
         return formulas.positive_shift(x, self.shift, EPSILON)
-
-    def check_dim(self, dim: int) -> None:
-        if jnp.shape(self.shift)[-1:] != (dim,):
-            raise ValueError(
-                f"the data have {dim} coordinates and shift has shape {jnp.shape(self.shift)}; "
-                "it must have one entry per coordinate."
-            )
 
     def log_values(
         self, x: Array, omega: Array, side: str, kernel: str
@@ -60,8 +55,7 @@ class Shifted(Discrete):
 
 def check_shift(shift: object) -> None:
     """Refuses a shift with NaN or infinite entries."""
-    if errors.is_concrete(shift) and not errors.holds(jnp.isfinite(jnp.asarray(shift))):
-        raise ValueError("shift holds NaN or infinity; every entry must be finite.")
+    errors.parameter("shift", shift, "finite in every coordinate", np.isfinite)
 
 
 @pytree

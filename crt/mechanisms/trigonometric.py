@@ -3,13 +3,15 @@
 from typing import ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from crt import formulas
 from crt.mechanisms.base import squared_norm
-from crt.mechanisms.exponential import Exponential, project, row_norms, trigonometric_gain
+from crt.mechanisms.exponential import Exponential, project, row_norms, trigonometric_log_gain
 from crt.pytrees import pytree
 from crt.statistics import Statistics
+from crt.trigonometry import cos_sin_pi
 
 
 @pytree
@@ -30,11 +32,10 @@ class TrigRF(Exponential):
     def log_values(
         self, x: Array, omega: Array, side: str, kernel: str
     ) -> tuple[Array, Array | None]:
-        angle = project(x, omega)
-        sine = jnp.sin(angle)
+        cosine, sine = cos_sin_pi(project(x, omega / np.pi))
         own = row_norms(x, 0.5 if kernel == "softmax" else 0.0)
-        phase = lax.complex(jnp.cos(angle), -sine if side == "y" else sine)
-        return jnp.broadcast_to(own, angle.shape), phase
+        phase = lax.complex(cosine, -sine if side == "y" else sine)
+        return jnp.broadcast_to(own, cosine.shape), phase
 
     def gaussian_log_second_moment(self, x: Array, y: Array) -> Array:
         return formulas.log_second_moment_trig(squared_norm(x, y, -1))
@@ -42,5 +43,5 @@ class TrigRF(Exponential):
     def gaussian_log_variance(self, x: Array, y: Array) -> Array:
         return formulas.log_variance_trig(squared_norm(x, y, -1))
 
-    def orthogonal_gain(self, x: Array, y: Array, softmax: bool) -> Array:
-        return trigonometric_gain(x, y, softmax)
+    def gaussian_log_gain(self, x: Array, y: Array) -> tuple[Array, Array]:
+        return trigonometric_log_gain(x, y)

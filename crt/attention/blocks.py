@@ -1,0 +1,65 @@
+"""Blocks of a sequence: every pass over it holds the features of one block only."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+Carry = TypeVar("Carry")
+
+
+def take(x: Array, start: Array | int, size: int, dtype) -> Array:
+    """Rows start … start+size of x (B, L, N, H) as (B, N, size, H)."""
+    rows = lax.dynamic_slice_in_dim(x, start, size, axis=1)
+    return jnp.swapaxes(rows, 1, 2).astype(dtype)
+
+
+def put(target: Array, start: Array | int, rows: Array) -> Array:
+    """`target` (B, L, N, H) with the rows (B, N, size, H) written from `start` on."""
+    rows = jnp.swapaxes(rows, 1, 2).astype(target.dtype)
+    return lax.dynamic_update_slice_in_dim(target, rows, start, axis=1)
+
+
+def sweep(
+    step: Callable[[Carry, Array | int, int], Carry], carry: Carry, length: int, block: int
+) -> Carry:
+    """step(carry, start, size) for consecutive blocks: full ones in a loop, then a shorter one."""
+    full = length // block
+    if full > 1:
+        starts = block * jnp.arange(full)
+        carry, _ = lax.scan(lambda c, start: (step(c, start, block), None), carry, starts)
+    elif full == 1:
+        carry = step(carry, 0, block)
+    rest = length - full * block
+    return step(carry, full * block, rest) if rest else carry
+
+
+def repeat(x: Array, heads: int) -> Array:
+    """Key heads (B, K, C, H) repeated for their groups of query heads, (B, N, C, H)."""
+    return x if x.shape[1] == heads else jnp.repeat(x, heads // x.shape[1], axis=1)
+
+
+def gather(x: Array, heads: int) -> Array:
+    """The transpose of `repeat`: sums over each group of query heads."""
+    if x.shape[1] == heads:
+        return x
+    return x.reshape(x.shape[0], heads, -1, *x.shape[2:]).sum(axis=2)
+
+
+def keep(x: Array, mask: Array | None) -> Array:
+    """x (B, N, C, H), 0 in the rows where the mask (B, C) is false, whatever stood there."""
+    return x if mask is None else jnp.where(mask[:, None, :, None], x, 0)
+
+
+def hide(log: Array, mask: Array | None, transposed: bool = False) -> Array:
+    """Logarithms (B, N, C, F), or (B, N, F, C), -∞ where the mask (B, C) is false."""
+    if mask is None:
+        return log
+    seen = mask[:, None, None, :] if transposed else mask[:, None, :, None]
+    return jnp.where(seen, log, -jnp.inf)
+
+
+def slice_mask(mask: Array | None, start: Array | int, size: int) -> Array | None:
+    """Columns start … start+size of the mask (B, S)."""
+    return None if mask is None else lax.dynamic_slice_in_dim(mask, start, size, axis=1)

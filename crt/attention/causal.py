@@ -1,0 +1,203 @@
+"""Attention of every query to the keys up to its own position, chunk by chunk, in linear time.
+
+A chunk's queries read the state of earlier chunks and, through a masked C×C matrix, the keys of
+their own chunk. Every scale that touches a row is made of its own past, so no later token can
+change an earlier output by a bit. The backward pass recomputes: it keeps one state for each group
+of chunks that together hold about M tokens, O(L·d + M·d), and never subtracts from a prefix.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from crt.attention.bidirectional import absorb, matmul
+from crt.attention.blocks import gather, hide, keep, put, repeat, slice_mask, take
+from crt.attention.features import Map, dtype_of
+from crt.attention.state import State, divide, finite, with_ones
+
+# A key may exceed the scale of its feature by e^60 before a chunk takes the slow route: sums of
+# such terms stay below float32's e^88, and what underflows beside them is below e^-27 of a row.
+HEADROOM = 60.0
+
+
+def _first(log: Array, mask: Array | None) -> Array:
+    """Logarithms (B, N, F) of the first key that the mask (B, C) shows, from (B, N, F, C)."""
+    if mask is None:
+        return log[..., 0]
+    at = jnp.argmax(mask, axis=-1)[:, None, None, None]
+    return jnp.take_along_axis(log, at, axis=-1)[..., 0]
+
+
+def _seen(size: int) -> Array:
+    """True where a query t may look at a key j ≤ t, (C, C)."""
+    return jnp.tril(jnp.ones((size, size), bool))
+
+
+def _exact_matrix(log_q: Array, log_k: Array, top: Array) -> tuple[Array, Array]:
+    """Σ_m exp(log_q + log_k - row maximum) for j ≤ t, and row maximum - top; O(C²M), any range.
+
+    The maximum of row t runs over `top` and all its pairs (t, j ≤ t, m).
+    """
+    size = log_q.shape[-2]
+
+    @jax.checkpoint
+    def row(t: Array) -> tuple[Array, Array]:
+        logs = lax.dynamic_index_in_dim(log_q, t, axis=-2, keepdims=False)[..., None] + log_k
+        logs = jnp.where(jnp.arange(size) <= t, logs, -jnp.inf)
+        own = lax.dynamic_index_in_dim(top, t, axis=-2, keepdims=False)
+        most = jnp.maximum(own[..., 0], lax.stop_gradient(jnp.max(logs, axis=(-1, -2))))
+        return jnp.sum(jnp.exp(logs - most[..., None, None]), axis=-2), most[..., None] - own
+
+    matrix, rise = lax.map(row, jnp.arange(size))
+    return jnp.moveaxis(matrix, 0, -2), jnp.moveaxis(rise, 0, -2)
+
+
+def _positive_rows(
+    log_scale: Array, log_q: Array, log_k: Array, mask: Array | None
+) -> tuple[Array, Array, Array]:
+    """Matrix (B, N, C, C), query features (B, N, C, M) and log factor (B, N, C, 1) of the latter.
+
+    Keys are taken relative to the scale of the past, or to the first key where there is no past.
+    Rows whose keys all stay within the headroom use one matrix product; others are summed pair by
+    pair. Which rows those are depends on their past alone, and so does every bit of them.
+    """
+    past = finite(jnp.where(log_scale == -jnp.inf, _first(log_k, mask), log_scale))
+    past = lax.stop_gradient(past)
+    log_q = log_q + past[..., None, :]
+    log_k = log_k - past[..., None]
+    top = lax.stop_gradient(jnp.max(log_q, axis=-1, keepdims=True))
+    columns = jnp.exp(log_q - top)
+    fast = matmul("bncm,bnms->bncs", columns, jnp.exp(jnp.minimum(log_k, HEADROOM)))
+    fast = jnp.where(_seen(log_k.shape[-1]), fast, 0)
+    high = jnp.max(log_k, axis=-2) > HEADROOM
+    beyond = lax.cummax(high.astype(jnp.int32), axis=high.ndim - 1)[..., None] > 0
+
+    def slow() -> tuple[Array, Array]:
+        matrix, rise = _exact_matrix(log_q, log_k, top)
+        return jnp.where(beyond, matrix, fast), jnp.where(beyond, -rise, 0)
+
+    matrix, shift = lax.cond(jnp.any(high), slow, lambda: (fast, jnp.zeros_like(top)))
+    return matrix, columns, shift
+
+
+def _signed_rows(
+    log_scale: Array, factor_q: Array, log_k: Array, factor_k: Array
+) -> tuple[Array, Array, Array]:
+    """As `_positive_rows`, for maps with one logarithm (B, N, 1, C) for each key: always exact."""
+    running = lax.cummax(log_k, axis=log_k.ndim - 1)
+    top = finite(lax.stop_gradient(jnp.maximum(log_scale[..., None], running)))
+    top = jnp.swapaxes(top, -1, -2)
+    weights = jnp.exp(jnp.where(_seen(log_k.shape[-1]), log_k - top, -jnp.inf))
+    matrix = matmul("bncm,bnms->bncs", factor_q, factor_k) * weights
+    return matrix, factor_q, log_scale[..., None] - top
+
+
+def attend_chunk(
+    features: Map, state: State, q: Array, k: Array, v: Array, mask: Array | None
+) -> Array:
+    """Outputs (B, N, C, V) of a chunk of queries, from the state before it and its own keys."""
+    log_q, factor_q = features.query(q)
+    log_k, factor_k = features.key(keep(k, mask), transposed=True)
+    log_k = hide(log_k, mask, transposed=True)
+    if factor_q is None or factor_k is None:
+        matrix, columns, shift = _positive_rows(state.log_scale, log_q, log_k, mask)
+    else:
+        matrix, columns, shift = _signed_rows(state.log_scale, factor_q, log_k, factor_k)
+    before = jnp.exp(shift) * matmul("bncm,bnmk->bnck", columns, state.sums)
+    return divide(before + matmul("bncs,bnsk->bnck", matrix, with_ones(keep(v, mask))))
+
+
+def _attend(
+    features: Map,
+    state: State,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    chunk: int,
+    group: int,
+) -> tuple[Array, State]:
+    """Outputs (B, T, N, V) after `state`, and the state after them; T a multiple of chunk·group."""
+    (out, state), _ = _sweep(features, state, q, k, v, mask, chunk, group)
+    return out, state
+
+
+def _load(q: Array, k: Array, v: Array, mask: Array | None, start: Array, chunk: int, dtype):
+    """The chunk from `start` on: q, k, v as (B, N, C, ·) and the mask (B, C)."""
+    rows = (repeat(take(x, start, chunk, dtype), q.shape[2]) for x in (q, k, v))
+    return *rows, slice_mask(mask, start, chunk)
+
+
+def _starts(first: Array | int, chunk: int, count: int) -> Array:
+    return first + chunk * jnp.arange(count)
+
+
+def _sweep(features, state, q, k, v, mask, chunk, group):
+    """The forward pass: outputs and last state, and the states before each group of chunks."""
+    dtype = dtype_of(features)
+
+    def one(carry: tuple[Array, State], start: Array) -> tuple[tuple[Array, State], None]:
+        out, state = carry
+        q_rows, k_rows, v_rows, part = _load(q, k, v, mask, start, chunk, dtype)
+        rows = attend_chunk(features, state, q_rows, k_rows, v_rows, part)
+        return (put(out, start, rows), absorb(features, state, k_rows, v_rows, part)), None
+
+    def several(carry: tuple[Array, State], first: Array) -> tuple[tuple[Array, State], State]:
+        after, _ = lax.scan(one, carry, _starts(first, chunk, group))
+        return after, carry[1]
+
+    out = jnp.zeros((*q.shape[:-1], v.shape[-1]), q.dtype)
+    firsts = _starts(0, chunk * group, q.shape[1] // (chunk * group))
+    return lax.scan(several, (out, state), firsts)
+
+
+def _forward(features, state, q, k, v, mask, chunk, group):
+    result, saved = _sweep(features, state, q, k, v, mask, chunk, group)
+    return result, (features, q, k, v, mask, saved)
+
+
+def _backward(chunk, group, residuals, change):
+    features, q, k, v, mask, saved = residuals
+    dtype = dtype_of(features)
+    load = partial(_load, q, k, v, mask, chunk=chunk, dtype=dtype)
+
+    def again(state: State, start: Array) -> tuple[State, State]:
+        _, k_rows, v_rows, part = load(start)
+        return absorb(features, state, k_rows, v_rows, part), state
+
+    def one(carry: tuple, each: tuple[Array, State]) -> tuple[tuple, None]:
+        total, sums_out, q_out, k_out, v_out = carry
+        start, state = each
+        *rows, part = load(start)
+
+        def run(features: Map, sums: Array, q: Array, k: Array, v: Array) -> tuple[Array, Array]:
+            before = State(state.log_scale, sums)
+            out = attend_chunk(features, before, q, k, v, part)
+            return out, absorb(features, before, k, v, part).sums
+
+        _, pull = jax.vjp(run, features, state.sums, *rows)
+        own, sums_out, *parts = pull((take(change[0], start, chunk, dtype), sums_out))
+        total = jax.tree.map(jnp.add, total, own)
+        outs = [
+            put(target, start, gather(part, target.shape[2]))
+            for target, part in zip((q_out, k_out, v_out), parts, strict=True)
+        ]
+        return (total, sums_out, *outs), None
+
+    def several(carry: tuple, each: tuple[Array, State]) -> tuple[tuple, None]:
+        first, state = each
+        starts = _starts(first, chunk, group)
+        _, states = lax.scan(again, state, starts)
+        return lax.scan(one, carry, (starts, states), reverse=True)
+
+    zeros = jax.tree.map(jnp.zeros_like, (features, q, k, v))
+    carry = (zeros[0], change[1].sums, *zeros[1:])
+    firsts = _starts(0, chunk * group, q.shape[1] // (chunk * group))
+    (total, sums, *outs), _ = lax.scan(several, carry, (firsts, saved), reverse=True)
+    return total, State(jnp.zeros_like(saved.log_scale[0]), sums), *outs, None
+
+
+attend = jax.custom_vjp(_attend, nondiff_argnums=(6, 7))
+attend.defvjp(_forward, _backward)

@@ -1,0 +1,49 @@
+"""ρ of OPRF from queries and keys, for each head, in O((T+S)·d)."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from crt import formulas
+from crt.arrays import promote
+from crt.attention.blocks import slice_mask, sweep
+from crt.statistics import Moments, Statistics, moments
+
+# Rows that are centred and squared at one time; they stay in cache between the two.
+BLOCK = 256
+
+
+def _moments(x: Array, mask: Array | None, dtype) -> Moments:
+    """Moments of x (B, L, N, H) over L, for each batch element and head, merged over blocks."""
+
+    def part(start: Array | int, size: int) -> Moments:
+        rows = lax.dynamic_slice_in_dim(x, start, size, axis=1).astype(dtype)
+        shown = slice_mask(mask, start, size)
+        shown = jnp.ones(rows.shape[:2], bool) if shown is None else shown
+        return jax.vmap(jax.vmap(moments, (1, None)))(rows, shown)
+
+    def step(total: Moments, start: Array | int, size: int) -> Moments:
+        return jax.vmap(jax.vmap(Moments.merge))(total, part(start, size))
+
+    return sweep(step, part(0, 0), x.shape[1], BLOCK)
+
+
+@jax.jit
+def rho(q: Array, k: Array, q_mask: Array | None, k_mask: Array | None, scale: Array) -> Array:
+    """ρ* (B, N) at the mean of scale·‖q_i + k_j‖² over all pairs that count (thm-minvar).
+
+    With grouped heads, each query head meets its own key head.
+    """
+    (factor,) = promote(scale)
+    dtype = jnp.promote_types(factor.dtype, jnp.promote_types(q.dtype, k.dtype))
+    groups = q.shape[2] // k.shape[2]
+    repeated = jax.tree.map(lambda x: jnp.repeat(x, groups, axis=1), _moments(k, k_mask, dtype))
+    both = Statistics(_moments(q, q_mask, dtype), repeated)
+    z = jax.vmap(jax.vmap(lambda each: each.squared_norm(1.0)))(both)
+    return formulas.rho_star(factor.astype(dtype) * z, q.shape[-1])
+
+
+def pooled(x: Array, mask: Array | None) -> tuple[Array, Array | None]:
+    """x (B, L, N, H) and mask (B, L) with the batch laid end to end, as one sequence."""
+    flat = x.reshape(1, -1, *x.shape[2:])
+    return flat, None if mask is None else mask.reshape(1, -1)

@@ -1,0 +1,1 @@
+"""Benchmarks against other libraries, in one run and on the same data."""

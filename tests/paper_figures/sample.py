@@ -1,0 +1,130 @@
+"""A small result set, made up: every kind of entry that the page shows, once or twice."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+
+def check(name: str, module: str, **more: Any) -> dict[str, Any]:
+    """A check that passed, unless told otherwise."""
+    made = {
+        "id": name,
+        "claims": ["thm-gerf"],
+        "kind": "montecarlo",
+        "summary": f"what {name} looks at",
+        "module": module,
+        "passed": True,
+        "ok": True,
+        "observed": 1.002,
+        "predicted": 1.0,
+        "allowed": 0.01,
+        "samples": 131072,
+        "detects": 0.017,
+        "note": "",
+        "data": {},
+        "planted": {"raw-qr": True},
+    }
+    return made | more
+
+
+def claim(name: str, status: str, checks: list[str], notebook: str | None) -> dict[str, Any]:
+    return {
+        "id": name,
+        "paper": "Theorem 3.1 (lemma:gerfs)",
+        "text": f"the statement {name}, with x_l and e^(-z/2)",
+        "kind": "theorem",
+        "status": status,
+        "notebook": notebook,
+        "formulas": [f"formula_of_{name.replace('-', '_')}"] if notebook else [],
+        "checks": checks,
+        "labels": ["lemma:gerfs"],
+    }
+
+
+def gain_curve(d: int) -> list[list[float]]:
+    return [[z, 1 - math.exp(-z / d), (1 - math.exp(-z / d)) / 2] for z in (0.1, 1.0, 10.0)]
+
+
+def tail_curve(failing: bool) -> dict[str, Any]:
+    """Shares and bounds at two errors; the printed bound lies below or above what was seen."""
+    return {
+        "case": "d = 1, M = 64",
+        "eps": [0.5, 1.0],
+        "log printed": [-9.0, -30.0] if failing else [0.5, 0.1],
+        "upper": {
+            "observed": [0.1, 0.01],
+            "limits": [[0.05, 0.2], [0.001, 0.05]],
+            "log bounds": {"hoeffding": [-0.5, -2.0], "bernstein": [-1.0, -3.0]},
+        },
+        "lower": {
+            "observed": [0.05, 0.0],
+            "limits": [[0.01, 0.1], [0.0, 0.01]],
+            "log bounds": {"bernstein": [-1.5, "-inf"]},
+        },
+    }
+
+
+def verification() -> dict[str, Any]:
+    """The numbers of a run, in the form in which they are stored."""
+    checks = [
+        check("mean-pos-iid-d3", "montecarlo"),
+        check("variance-pos-orthogonal-d8", "montecarlo", observed=0.97, allowed=0.1),
+        check("ortho-quadrature", "orthogonality", kind="quadrature", detects=None,
+              data={"gain": {"2": gain_curve(2), "64": gain_curve(64)}}),
+        check("ortho-pairs", "orthogonality",
+              data={"means": [["X", 0.501, 0.5, 0.02], ["pairs in full blocks", 0.2, 0.21, 0.02]]}),
+        check("tails-independent", "tails",
+              data={"curves": [tail_curve(failing=False), tail_curve(failing=True)]}),
+        check("uniform-slope", "uniform", observed=-0.497, predicted=-0.5, allowed=0.06,
+              data={"columns": ["M", "median from", "median to", "median", "95 %"],
+                    "suprema": [[64, 0.7, 0.9, 0.8, 1.6], [1024, 0.17, 0.23, 0.2, 0.4]]}),
+    ]  # fmt: skip
+    return {
+        "passed": True,
+        "false_alarm": 1e-9,
+        "budget": "quick",
+        "seed": 20221,
+        "claims": [
+            claim("thm-gerf", "proved", [each["id"] for each in checks], "02_generalized"),
+            claim("thm-uniform", "refuted as printed", [], "10_uniform"),
+            claim("kernel-sign", "corrected", ["not-run"], "02_generalized"),
+            claim("table-1-trig", "evidence only", [], "12_experiments_in_print"),
+            claim("fig-img", "not yet run", [], None),
+        ],
+        "checks": checks,
+        "formulas": [
+            {"name": "rho_star", "dtype": "float32", "points": 60, "worst": 0.31,
+             "at": "z = 2; d = 1", "passed": True, "ok": True},
+        ],
+        "mutants": {"killed": 118, "equivalent": 1, "survived": 0, "not killed": [
+            {"formula": "rho_star", "change": "2*d -> d*2", "verdict": "equivalent",
+             "evidence": "the difference is 0"}]},
+        "errata": [
+            {"id": "thm-uniform", "place": "Theorem 4.3", "printed": "M = 95 suffices",
+             "why": "D⁴ is dropped", "right": "M >= 1270", "evidence": "d = 1, R² = 10",
+             "notebook": "10_uniform"},
+        ],
+    }  # fmt: skip
+
+
+MANIFEST = {
+    "command": "python -m verification --budget quick",
+    "config": {"budget": "quick", "seed": 20221, "units": 5},
+    "versions": {"python": "3.11.9", "jax": "0.10.2"},
+    "revision": "0123456789abcdef",
+    "machine": {"cpu": "a processor", "cores": 2, "system": "Linux"},
+    "finished": "2026-01-02T03:04:05Z",
+    "seconds": 61.5,
+}
+
+
+def store(folder: Path, found: dict[str, Any]) -> Path:
+    """Write the numbers into a folder, with their manifest and timing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    timing = {each["id"]: 0.5 for each in found["checks"]}
+    files = {"": found, ".manifest": MANIFEST, ".timing": timing}
+    for name, content in files.items():
+        text = json.dumps(content, sort_keys=True)
+        (folder / f"verification{name}.json").write_text(text, "utf-8")
+    return folder

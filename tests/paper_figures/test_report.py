@@ -1,0 +1,134 @@
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from paper_figures.report import render, write
+from paper_figures.results import Results, ResultsError
+from paper_figures.sections import SECTIONS
+from paper_figures.sections.links import ROOT
+
+VOID = ("meta", "link", "br")
+
+
+class Outline(HTMLParser):
+    """Checks that elements close in order, and gathers what pages refer to."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.stack: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.feed(page)
+        assert not self.stack
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids += filter(None, [given.get("id")])
+        self.links += filter(None, (given.get(key) for key in ("href", "src", "xlink:href")))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+
+def page_of(folder: Path, page: Path | None = None) -> str:
+    return render(Results(folder, page))[0]
+
+
+def test_every_claim_check_fault_and_erratum_appears(put, words) -> None:
+    page = page_of(put(words))
+    for claim in words["claims"]:
+        assert f'id="claim-{claim["id"]}"' in page and claim["status"] in page
+        assert all(name in page for name in claim["formulas"])
+    for check in words["checks"]:
+        assert f'id="check-{check["id"]}"' in page and check["summary"] in page
+        assert all(fault in page for fault in check["planted"])
+    for erratum in words["errata"]:
+        assert erratum["printed"] in page and erratum["why"] in page
+    assert (
+        "1 check not run" in page
+        and "1 check was not part of it." in page
+        and "rho_star" in page
+        and "20221" in page
+    )
+    assert "Every check passed." in page and "M ≥ 1270" in page
+
+
+def test_the_page_is_whole_and_asks_for_nothing(put, found) -> None:
+    outline = Outline(page_of(put(found)))
+    assert len(outline.ids) == len(set(outline.ids))
+    local = [link[1:] for link in outline.links if link.startswith("#")]
+    assert local and set(local) <= set(outline.ids)
+    assert [link for link in outline.links if not link.startswith("#")] == ["data:,"]
+
+
+def test_sections_are_in_the_navigation(put, found) -> None:
+    page = page_of(put(found))
+    assert re.findall(r'<a href="#([a-z]+)">', page) == [section.id for section in SECTIONS]
+
+
+def test_notebooks_are_linked_from_a_page_in_the_checkout(put, words) -> None:
+    page = page_of(put(words), ROOT / "results")
+    assert 'href="../derivations/10_uniform.ipynb"' in page
+
+
+def test_strange_text_is_escaped(put, words) -> None:
+    bad = '<script>alert("x")</script>'
+    for row in (words["claims"][0], words["checks"][0], words["errata"][0], words["formulas"][0]):
+        for key, value in row.items():
+            if isinstance(value, str) and key not in ("kind", "status", "dtype", "notebook"):
+                row[key] = bad
+    words["checks"][1]["planted"] = {bad: True}
+    page = page_of(put(words))
+    assert "<script" not in page and page.count("&lt;script&gt;") >= 10
+    Outline(page)
+
+
+def test_failures_are_said_first(put, words) -> None:
+    words["checks"][1] |= {"ok": False, "passed": False, "observed": 3.0}
+    words["checks"][2] |= {"ok": False, "planted": {"raw-qr": False}}
+    page = page_of(put(words))
+    assert "2 checks went wrong." in page and "Every check passed" not in page
+    assert page.count("✗ failed") >= 2 and "✗ missed" in page
+    assert page.index("variance-pos-orthogonal-d8</a>") < page.index("mean-pos-iid-d3</a>")
+
+
+def test_survived_mutants_are_a_failure(put, words) -> None:
+    words["mutants"]["survived"] = 2
+    assert "2 planted errors went wrong." in page_of(put(words))
+
+
+def test_absent_results_leave_their_sections_out(put, words) -> None:
+    words |= {"errata": [], "formulas": [], "mutants": {}}
+    for check in words["checks"]:
+        check |= {"data": {}, "planted": {}, "module": "exactness"}
+    folder = put(words)
+    (folder / "verification.manifest.json").unlink()
+    page, left_out = render(Results(folder))
+    assert set(left_out) == {"figures", "errata", "faults", "formulas", "environment"}
+    assert all(name in page.rpartition("<footer>")[2] for name in left_out)
+    Outline(page)
+
+
+def test_figures_without_series_are_named(put, found) -> None:
+    found["checks"] = found["checks"][:1]
+    found["claims"][0]["checks"] = []
+    assert "nothing for them: gain, tails, uniform." in page_of(put(found))
+
+
+def test_the_same_results_give_the_same_bytes(put, found) -> None:
+    folder = put(found)
+    first = {path: path.read_bytes() for path in write(Results(folder))[0]}
+    again = {path: path.read_bytes() for path in write(Results(folder))[0]}
+    assert len(first) >= 5 and first == again
+
+
+def test_no_results_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="holds no results"):
+        render(Results(tmp_path))
