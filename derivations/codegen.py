@@ -1,6 +1,7 @@
 """Code generation: from what the notebooks hand over to the generated files, as text.
 
-Every generated file is a pure function of the executed notebooks' metadata.
+Every generated file is a pure function of the executed notebooks' metadata and, for the theorem
+index, of `verification/index.json`, which says what checks each statement.
 """
 
 import json
@@ -60,9 +61,15 @@ def render(handovers: Handovers) -> dict[str, str]:
     _refuse_duplicates(handovers)
     return {
         "crt/formulas.py": _formulas(handovers),
-        "derivations/README.md": _index(handovers),
+        "derivations/README.md": _index(handovers, checks()),
         "ERRATA.md": _errata(handovers),
     }
+
+
+def checks() -> dict[str, dict[str, int]]:
+    """For each statement the groups of checks attached to it, and how many each has."""
+    file = ROOT / "verification" / "index.json"
+    return json.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
 def _refuse_duplicates(handovers: Handovers) -> None:
@@ -107,7 +114,7 @@ def _format(source: str) -> str:
     return done.stdout
 
 
-def _index(handovers: Handovers) -> str:
+def _index(handovers: Handovers, attached: Mapping[str, Mapping[str, int]]) -> str:
     lines = [
         "# Derivations: theorem index",
         "",
@@ -115,9 +122,11 @@ def _index(handovers: Handovers) -> str:
         "",
         "Each notebook states a result as the paper prints it, proves it in two independent ways,",
         "compares it with Arb to 30 digits, and plants an error that its checks must reject. The",
-        "`.py` file is the source, the `.ipynb` beside it the same notebook after a run.",
+        "`.py` file is the source, the `.ipynb` beside it the same notebook after a run. The last",
+        "column counts the checks of the shipped code by their module in `verification/`;",
+        "`python -m verification --only thm-gerf` runs those of one statement.",
         "",
-        "| statement | in the paper | what it says | status | notebook | formulas | check |",
+        "| statement | in the paper | what it says | status | notebook | formulas | checks |",
         "|---|---|---|---|---|---|---|",
     ]
     for stem, given in handovers.items():
@@ -130,7 +139,7 @@ def _index(handovers: Handovers) -> str:
                 statement["status"],
                 f"[{stem}]({stem}.ipynb)",
                 ", ".join(f"`{name}`" for name in names),
-                "",
+                ", ".join(f"{group} {n}" for group, n in attached.get(statement["id"], {}).items()),
             ]
             lines.append("| " + " | ".join(map(_cell, cells)) + " |")
     lines += ["", "## Certificates", "", *_certificates(handovers)]

@@ -67,17 +67,25 @@ class LibraryError(LookupError):
 
 
 @functools.cache
-def load_formulas() -> Mapping[str, Formula]:
-    """Every formula of the committed notebooks, by name; read once."""
+def load_handovers() -> Mapping[str, dict[str, Any]]:
+    """What every committed notebook handed over, by its stem; read once."""
     found = {}
     for source in sources():
         file = source.with_suffix(".ipynb")
         if not file.exists():
             raise LibraryError(f"{source.stem} was never run: run python -m derivations first")
-        notebook = json.loads(file.read_text(encoding="utf-8"))
-        for entry in notebook["metadata"]["crt"]["formulas"]:
-            found[entry["name"]] = restore(entry["formula"])
+        found[source.stem] = json.loads(file.read_text(encoding="utf-8"))["metadata"]["crt"]
     return found
+
+
+@functools.cache
+def load_formulas() -> Mapping[str, Formula]:
+    """Every formula of the committed notebooks, by name; read once."""
+    return {
+        entry["name"]: restore(entry["formula"])
+        for given in load_handovers().values()
+        for entry in given["formulas"]
+    }
 
 
 def _text(value: Any) -> str:

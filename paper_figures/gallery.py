@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from paper_figures import gain, tails, uniform, variance
+from paper_figures import gain, surface, tails, uniform, variance
 from paper_figures.results import Results
 from paper_figures.style import paper_style, save
 
-MODULES = (variance, gain, tails, uniform)
+MODULES = (variance, surface, gain, tails, uniform)
 """One module a figure: TITLE, `draw(results)` and `caption(results)`."""
 
 

@@ -1,8 +1,4 @@
-"""Command line: checks of the shipped code, so far of the generated formulas.
-
-`formulas` measures their accuracy against certified arithmetic, `mutants` shows that the proofs'
-checks would notice a fault in them.
-"""
+"""Command line: every check of the shipped code, with stated error rates."""
 
 import argparse
 import json
@@ -10,50 +6,57 @@ import os
 import secrets
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 from derivations.__main__ import positive
-from derivations.library import LibraryError, load_formulas
-from verification.accuracy import DTYPES, Accuracy, measure
-from verification.mutants import Judgement, judge_some
+from derivations.library import LibraryError
+from verification import index, plan, report
+from verification.runs import Finished, Ledger, RunError, Unit, manifest, run_units, write_json
 
-PASSED, FAILED, USAGE = 0, 1, 2
-CHECKS = ("formulas", "mutants")
-POINTS = {"quick": (400, 4), "standard": (20_000, 10), "full": (40_000, 40)}
-"""Random points per formula and dtype, and rounds of the hill climb."""
-MUTANTS = {"quick": 200, "standard": 1_000, "full": None}
-"""How many mutants are judged; None means all."""
-BATCHES = 24
+PASSED, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
+EPILOG = """Identifiers are claims (thm-tails-iid), checks, formulas (rho_star) and groups:
+formulas (accuracy of every generated formula against Arb), mutants (faults planted in their
+expressions), and the modules that hold checks. A whole run writes OUT/verification.json with its
+manifest and timing; a part of it (--only) writes them if --out is given. An interrupted run is
+taken up again by the same command.
 
-EPILOG = """exit codes:
-  0  every check passed
-  1  a check failed
-  2  wrong usage, for instance an unknown check or formula
+exit codes:
+  0    every check passed
+  1    a check failed, or did not notice a fault planted for it
+  2    wrong usage, for instance an unknown identifier
+  3    the run could not go on, for instance because the output folder cannot be written
+  130  interrupted; finished work is kept
 """
-
-Outcome = TypeVar("Outcome")
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m verification",
-        description="Check the shipped code. 'formulas': the error of every generated formula, in "
-        "float32 and float64, against certified arithmetic (Arb). 'mutants': faults planted in the "
-        "formulas' expressions, which the definitions and Arb must notice.",
+        description="Check the shipped code against every claim: pointwise certificates, "
+        "deterministic integration, Monte Carlo with stated false-alarm rate and power, accuracy "
+        "of the generated formulas, and planted faults that these must notice.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--only", metavar="ID", nargs="+", help="checks or formulas, e.g. rho_star")
-    made.add_argument("--list", action="store_true", help="list the checks and the formulas")
-    made.add_argument("--budget", choices=POINTS, default="standard", help="how much is looked at")
+    made.add_argument("--only", metavar="ID", nargs="+", help="run these alone, e.g. thm-tails-iid")
+    made.add_argument("--list", action="store_true", help="list everything that can be run")
+    made.add_argument(
+        "--index",
+        action="store_true",
+        help="bring verification/index.json up to date (then run python -m derivations)",
+    )
+    made.add_argument(
+        "--budget",
+        choices=plan.BUDGETS,
+        default="standard",
+        help="about 1, 10 and 60 minutes on 2 cores (default: standard)",
+    )
     made.add_argument("--seed", type=whole, help="repeat a run (default: from the system, printed)")
+    made.add_argument("--out", type=Path, help="folder of the results (default: results)")
     made.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")
     made.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    made.add_argument("--quiet", action="store_true", help="no progress lines")
+    made.add_argument("--quiet", action="store_true", help="no progress, no table of what passed")
     return made
 
 
@@ -67,101 +70,65 @@ def whole(text: str) -> int:
 def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
-        known = list(load_formulas())
-    except LibraryError as error:
-        print(f"verification: {error}", file=sys.stderr)
-        return USAGE
-    if options.list:
-        print("\n".join([*CHECKS, *known]))
-        return PASSED
-    wanted = options.only or list(CHECKS)
-    unknown = [name for name in wanted if name not in (*CHECKS, *known)]
-    if unknown:
-        sentence = f"there is no check or formula {unknown[0]!r}; --list shows what there is"
-        print(f"verification: {sentence}", file=sys.stderr)
-        return USAGE
-    seed = secrets.randbits(63) if options.seed is None else options.seed
-    names = known if "formulas" in wanted else [name for name in known if name in wanted]
-    accuracy = check_accuracy(names, seed, options)
-    judged = check_mutants(seed, options) if "mutants" in wanted else []
-    failed = sum(not a.passed for a in accuracy) + sum(j.verdict == "survived" for j in judged)
-    if options.json:
-        report = {"seed": seed, "passed": failed == 0}
-        report |= {"formulas": [a.as_dict() for a in accuracy]}
-        report |= {"mutants": [j.as_dict() for j in judged]}
-        print(json.dumps(report, indent=2))
-    else:
-        print_accuracy(accuracy)
-        print_mutants(judged)
-        total = len(accuracy) + len(judged)
-        print(f"seed {seed}\n{total - failed} passed, {failed} failed")
-    return FAILED if failed else PASSED
+        if options.list:
+            print("\n".join(plan.known()))
+            return PASSED
+        if options.index:
+            index.write()
+            return PASSED
+        return run(options)
+    except (LibraryError, plan.UnknownIdError) as error:
+        return _say(str(error), USAGE)
+    except RunError as error:
+        return _say(str(error), STOPPED)
+    except KeyboardInterrupt:
+        return _say("interrupted; finished work is kept, the same command goes on", INTERRUPTED)
 
 
-def check_accuracy(names: list[str], seed: int, options: argparse.Namespace) -> list[Accuracy]:
-    """Measure every formula in both dtypes."""
-    points, steps = POINTS[options.budget]
-    tasks = [(name, dtype, points, steps, seed) for name in names for dtype in DTYPES]
-    return in_parallel(measure, tasks, lambda a: f"{a.name} {a.dtype}", options)
+def _say(sentence: str, code: int) -> int:
+    print(f"verification: {sentence}", file=sys.stderr)
+    return code
 
 
-def check_mutants(seed: int, options: argparse.Namespace) -> list[Judgement]:
-    """Judge the mutants, dealt out to the processes in batches."""
-    tasks = [(MUTANTS[options.budget], seed, part, BATCHES) for part in range(BATCHES)]
-    batches = in_parallel(judge_some, tasks, lambda batch: f"{len(batch)} mutants", options)
-    return [judgement for batch in batches for judgement in batch]
-
-
-def in_parallel(
-    work: Callable[..., Outcome],
-    tasks: Sequence[tuple[Any, ...]],
-    name: Callable[[Outcome], str],
-    options: argparse.Namespace,
-) -> list[Outcome]:
-    """`work(*task)` for every task, in their order, several processes at a time, with progress."""
-    if not tasks:
-        return []
-    results: dict[int, Outcome] = {}
+def run(options: argparse.Namespace) -> int:
+    """Run what is wanted, print it, and write it where that is asked for."""
     start = time.monotonic()
-    # JAX starts threads, which a forked process would inherit in an unusable state.
-    context = get_context("spawn")
-    with ProcessPoolExecutor(min(options.jobs, len(tasks)), context) as pool:
-        futures = {pool.submit(work, *task): i for i, task in enumerate(tasks)}
-        for done in as_completed(futures):
-            results[futures[done]] = done.result()
-            if not options.quiet:
-                left = (time.monotonic() - start) / len(results) * (len(tasks) - len(results))
-                label = f"[{len(results)}/{len(tasks)}] {name(done.result())}"
-                print(f"{label}, about {left:.0f} s left", file=sys.stderr)
-    return [results[i] for i in range(len(tasks))]
+    out = options.out or plan.ROOT / "results"
+    ledger = Ledger(out / "units" / f"verification.{options.budget}.jsonl")
+    seed = options.seed if options.seed is not None else begun(ledger)
+    units = plan.plan(options.only, plan.BUDGETS[options.budget], seed)
+    finished = run_units(units, ledger, jobs=options.jobs, quiet=options.quiet, show=describe)
+    outcome = report.gather(units, finished) | {"budget": options.budget, "seed": seed}
+    if options.only is None or options.out is not None:
+        write(out, outcome, units, finished, time.monotonic() - start)
+    ledger.remove()
+    if options.json:
+        print(json.dumps(outcome, indent=1))
+    else:
+        report.show(outcome, quiet=options.quiet)
+    return PASSED if outcome["passed"] else FAILED
 
 
-def print_accuracy(results: list[Accuracy]) -> None:
-    """One row per formula and dtype: the worst error in units of the bound, and where."""
-    if not results:
-        return
-    width = max(len(result.name) for result in results)
-    print(f"{'formula':{width}}  dtype    points   worst  at (error in units of the bound)")
-    for result in results:
-        mark = "" if result.passed else "  FAILED"
-        print(
-            f"{result.name:{width}}  {result.dtype}  {result.points:6d}  {result.worst:6.3f}  "
-            f"{result.at}{mark}"
-        )
+def begun(ledger: Ledger) -> int:
+    """The seed of an unfinished run of the same code, or a new one from the system."""
+    seed = ledger.value("seed", code=plan.code())
+    return secrets.randbits(63) if seed is None else seed
 
 
-def print_mutants(judged: list[Judgement]) -> None:
-    """How many were killed, and every mutant that was not."""
-    if not judged:
-        return
-    for judgement in judged:
-        if judgement.verdict != "killed":
-            print(
-                f"{judgement.verdict}: {judgement.formula}: {judgement.change}: "
-                f"{judgement.evidence}"
-            )
-    counts = Counter(judgement.verdict for judgement in judged)
-    print("mutants: " + ", ".join(f"{counts[v]} {v}" for v in ("killed", "equivalent", "survived")))
+def describe(done: Finished) -> str:
+    """One line of progress."""
+    return done.label if done.result["ok"] else f"{done.label} FAILED"
+
+
+def write(
+    out: Path, outcome: dict[str, Any], units: list[Unit], finished: list[Finished], seconds: float
+) -> None:
+    """The numbers, how they were found, and how long each unit took."""
+    config = {"budget": outcome["budget"], "seed": outcome["seed"], "units": len(units)}
+    write_json(out / "verification.json", outcome)
+    write_json(out / "verification.manifest.json", manifest(config, seconds, code=plan.code()))
+    timing = {done.label: round(done.seconds, 3) for done in finished}
+    write_json(out / "verification.timing.json", timing)
 
 
 if __name__ == "__main__":

@@ -52,3 +52,5 @@ class Check:
     summary: str
     run: Callable[[Setting], Outcome]
     planted: tuple[tuple[str, Callable[[Setting], Outcome]], ...] = ()
+    module: str = ""
+    """The module that offers the check; the registry fills it in."""

@@ -46,6 +46,17 @@ def gain_curve(d: int) -> list[list[float]]:
     return [[z, 1 - math.exp(-z / d), (1 - math.exp(-z / d)) / 2] for z in (0.1, 1.0, 10.0)]
 
 
+def surface() -> dict[str, Any]:
+    """Log variances on a small grid, as the formulas have them but for OPRF's."""
+    plus = minus = [0.5, 2.0, 6.0]
+    trig = [[math.log(0.5 * (1 - math.exp(-b)) ** 2) for b in minus] for _ in plus]
+    pos = [[math.log(math.expm1(a)) - b for b in minus] for a in plus]
+    oprf = [[log - a / 2 for log in row] for a, row in zip(plus, pos, strict=True)]
+    logs = {"TrigRF": trig, "PosRF": pos, "OPRF, d = 64": oprf}
+    kernel = [-b / 2 for b in minus]
+    return {"plus": plus, "minus": minus, "log kernel": kernel, "log variance": logs}
+
+
 def tail_curve(failing: bool) -> dict[str, Any]:
     """Shares and bounds at two errors; the printed bound lies below or above what was seen."""
     return {
@@ -70,6 +81,7 @@ def verification() -> dict[str, Any]:
     checks = [
         check("mean-pos-iid-d3", "montecarlo"),
         check("variance-pos-orthogonal-d8", "montecarlo", observed=0.97, allowed=0.1),
+        check("variance-surface", "quadrature", kind="quadrature", data={"surface": surface()}),
         check("ortho-quadrature", "orthogonality", kind="quadrature", detects=None,
               data={"gain": {"2": gain_curve(2), "64": gain_curve(64)}}),
         check("ortho-pairs", "orthogonality",

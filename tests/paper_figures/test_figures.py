@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from paper_figures import gain, tails, uniform, variance
+from paper_figures import gain, surface, tails, uniform, variance
 from paper_figures.gallery import MODULES, absent, drawings
 from paper_figures.results import Results
 from paper_figures.style import STYLE, inline, paper_style
@@ -47,6 +47,20 @@ def test_checks_without_series_draw_nothing(put, found, data: object) -> None:
         check["data"] = data
     results = Results(put(found))
     assert [drawing.name for drawing in drawings(results)] == ["variance"]
+
+
+@pytest.mark.parametrize("missing", ["TrigRF", "PosRF", "OPRF, d = 64"])
+def test_a_surface_with_a_mechanism_missing_is_not_drawn(put, found, missing: str) -> None:
+    check = next(check for check in found["checks"] if check["id"] == surface.CHECK)
+    del check["data"]["surface"]["log variance"][missing]
+    assert surface.draw(Results(put(found))) is None
+
+
+def test_the_surface_is_drawn_in_two_panels_with_a_scale(put, found) -> None:
+    results = Results(put(found))
+    figure = surface.draw(results)
+    assert figure is not None and len(figure.axes) == 3
+    assert len(figure.axes[0].get_lines()) == 4 and "all 9 nodes" in surface.caption(results)
 
 
 def test_one_panel_of_two(put, found) -> None:

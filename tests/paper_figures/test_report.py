@@ -119,7 +119,7 @@ def test_absent_results_leave_their_sections_out(put, words) -> None:
 def test_figures_without_series_are_named(put, found) -> None:
     found["checks"] = found["checks"][:1]
     found["claims"][0]["checks"] = []
-    assert "nothing for them: gain, tails, uniform." in page_of(put(found))
+    assert "nothing for them: surface, gain, tails, uniform." in page_of(put(found))
 
 
 def test_the_same_results_give_the_same_bytes(put, found) -> None:

@@ -1,42 +1,65 @@
 """The command line of the verification room."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from verification.__main__ import CHECKS, FAILED, PASSED, USAGE, main
+from verification import plan
+from verification.__main__ import FAILED, PASSED, STOPPED, USAGE, main
+from verification.checks import Check, Outcome, Setting
 
 ROOT = Path(__file__).parents[2]
+QUICK = ["--budget", "quick", "--jobs", "1"]
 
 
-def test_one_formula_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--only", "rho_star", "--budget", "quick", "--jobs", "1", "--quiet"]) == PASSED
+def test_one_formula_as_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "rho_star", *QUICK, "--out", str(tmp_path)]) == PASSED
     printed = capsys.readouterr()
     assert "rho_star  float32" in printed.out
     assert "2 passed, 0 failed" in printed.out
-    assert printed.err == ""
+    assert "[2/2] rho_star float64" in printed.err
 
 
-def test_json_and_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--only", "gerf_c", "--budget", "quick", "--jobs", "1", "--seed", "7", "--json"]
-    assert main(arguments) == PASSED
-    printed = capsys.readouterr()
-    report = json.loads(printed.out)
-    assert report["seed"] == 7 and report["passed"]
-    assert [row["dtype"] for row in report["formulas"]] == ["float32", "float64"]
-    assert "[2/2] gerf_c" in printed.err
+def test_json_seed_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--only", "gerf_c", *QUICK, "--seed", "7", "--json", "--quiet"]
+    first, second = tmp_path / "a", tmp_path / "b"
+    for out in (first, second):
+        assert main([*arguments, "--out", str(out)]) == PASSED
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        report = json.loads(printed.out)
+        assert report["seed"] == 7 and report["passed"]
+        assert [row["dtype"] for row in report["formulas"]] == ["float32", "float64"]
+    names = sorted(path.name for path in first.iterdir() if path.is_file())
+    kinds = ("", ".manifest", ".timing")
+    assert names == sorted(f"verification{kind}.json" for kind in kinds)
+    assert (first / names[0]).read_bytes() == (second / names[0]).read_bytes()
+    assert not list((first / "units").iterdir()), "a complete run leaves no unfinished work"
 
 
 def test_unknown_names_give_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--only", "rho_start"]) == USAGE
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.splitlines() == [
-        "verification: there is no check or formula 'rho_start'; --list shows what there is"
-    ]
+    sentence = "there is no check, claim or formula 'rho_start'; --list shows them"
+    assert printed.err == f"verification: {sentence}\n"
+
+
+def test_an_unwritable_folder_gives_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "results"
+    assert main(["--only", "gerf_c", *QUICK, "--quiet", "--out", str(out)]) == STOPPED
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1 and "cannot be written: not a directory" in printed.err
 
 
 @pytest.mark.parametrize(("option", "value"), [("--seed", "-1"), ("--jobs", "0"), ("--jobs", "x")])
@@ -49,22 +72,86 @@ def test_wrong_numbers_are_wrong_usage(
     assert f"{value!r} is not a whole number" in capsys.readouterr().err
 
 
-def test_list_names_checks_and_formulas(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_names_groups_claims_checks_and_formulas(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == PASSED
-    names = capsys.readouterr().out.split()
-    assert set(CHECKS) < set(names) and "utility" in names
+    names = capsys.readouterr().out.splitlines()
+    assert {*plan.groups(), "thm-tails-iid", "utility"} < set(names)
 
 
-def test_a_failure_is_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    from verification import __main__ as command
-    from verification.accuracy import Accuracy
+def outcome(passed: bool) -> Outcome:
+    return Outcome(passed, observed=1.0, predicted=1.0, allowed=0.1, samples=3)
 
-    bad = Accuracy("rho_star", "float32", 1, 2.0, "z = 1", False)
-    monkeypatch.setattr(command, "check_accuracy", lambda *_: [bad])
-    assert main(["--only", "rho_star", "--quiet"]) == FAILED
+
+def check(name: str, passes: bool, notices: bool) -> Check:
+    return Check(
+        name,
+        ("thm-gerf",),
+        "montecarlo",
+        "a planted check",
+        lambda setting: outcome(passes),
+        (("a fault", lambda setting: outcome(not notices)),),
+        module="montecarlo",
+    )
+
+
+@pytest.mark.parametrize(
+    ("passes", "notices", "code"), [(True, True, 0), (False, True, 1), (True, False, 1)]
+)
+def test_failures_and_unnoticed_faults_are_the_exit_code(
+    passes: bool,
+    notices: bool,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from verification import report
+
+    checks = {"planted": check("planted", passes, notices)}
+    for module in (plan, report):
+        monkeypatch.setattr(module, "load_checks", lambda: checks)
+    arguments = ["--only", "planted", "--budget", "standard", "--jobs", "1"]
+    assert main([*arguments, "--out", str(tmp_path)]) == code == (PASSED, FAILED)[code]
+    printed = capsys.readouterr().out
+    assert ("FAILED" in printed) == (not passes)
+    assert ("NOT NOTICED: a fault" in printed) == (not notices)
+
+
+def test_every_check_has_its_share_of_the_false_alarms() -> None:
+    units = plan.plan(None, plan.BUDGETS["quick"], 1)
+    shares = [u.config["false_alarm"] for u in units if u.config["kind"] == "check"]
+    assert sum(shares) <= plan.FALSE_ALARM * (1 + 1e-9) and min(shares) > 0
+
+
+def test_seeds_differ_between_checks_and_runs() -> None:
+    seeds = {plan.seed_of(seed, name) for seed in range(4) for name in ("a", "b")}
+    assert len(seeds) == 8
+    settings = {Setting(seed, 1e-9) for seed in seeds}
+    assert len(settings) == 8
+
+
+def test_a_killed_run_is_taken_up_again(tmp_path: Path) -> None:
+    names = ["gerf_c", "rho_star", "a_star", "b_of_rho"]
+    command = [sys.executable, "-m", "verification", "--only", *names, *QUICK, "--json"]
+    command += ["--out", str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=-3)
+    ledger = tmp_path / "units" / "verification.quick.jsonl"
+    while not ledger.exists() or ledger.read_bytes().count(b"\n") < 2:
+        assert process.poll() is None, "the run ended before it was killed"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = [json.loads(line) for line in ledger.read_text().splitlines()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "units are finished already" in done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report["seed"] == kept[0]["config"]["seed"] and len(report["formulas"]) == 8
 
 
 def test_help_documents_exit_codes() -> None:
     command = [sys.executable, "-m", "verification", "--help"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    environment = os.environ | {"COLUMNS": "100"}
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, env=environment
+    )
     assert "exit codes" in done.stdout and "--budget" in done.stdout

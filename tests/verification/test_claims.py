@@ -1,0 +1,64 @@
+"""Every label of the paper has a claim, every theorem and identity a proof and a check."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from derivations.codegen import ROOT
+from derivations.library import load_formulas
+from verification import claims, index
+from verification.claims import LABELS, NOT_YET, load_claims
+from verification.registry import load_checks
+
+PAPER = (Path(__file__).parent / "paper_labels.txt").read_text("utf-8").split()
+PROVED = [claim for claim in load_claims().values() if claim.kind in ("theorem", "identity")]
+STATUSES = {"proved", "corrected", "refuted as printed", "evidence only", NOT_YET}
+
+
+@pytest.mark.parametrize("label", PAPER)
+def test_every_label_of_the_paper_has_a_claim(label: str) -> None:
+    assert label in load_claims()[LABELS[label]].labels
+
+
+def test_no_label_is_invented() -> None:
+    assert set(LABELS) == set(PAPER) and len(PAPER) == len(set(PAPER))
+
+
+@pytest.mark.parametrize("claim", PROVED, ids=lambda claim: claim.id)
+def test_theorems_and_identities_have_a_cell_a_formula_and_a_check(claim: claims.Claim) -> None:
+    source = (ROOT / "derivations" / f"{claim.notebook}.py").read_text("utf-8")
+    assert f'"{claim.id}"' in source
+    assert claim.formulas and set(claim.formulas) <= set(load_formulas())
+    assert claim.checks and set(claim.checks) <= set(load_checks())
+
+
+def test_kinds_and_statuses() -> None:
+    every = load_claims()
+    assert {claim.status for claim in every.values()} <= STATUSES
+    listed = [name for names in claims.KINDS.values() for name in names]
+    assert len(listed) == len(set(listed)) and set(listed) <= set(every)
+    later = ("tab-glue", "fig-speech", "fig-img", "tab-uci", "fig-log-vars")
+    assert all(every[name].status == NOT_YET for name in later)
+
+
+def test_a_check_of_an_unknown_claim_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    checks = dict(load_checks())
+    name, check = next(iter(checks.items()))
+    checks[name] = replace(check, claims=("thm-gref",))
+    monkeypatch.setattr(claims, "load_checks", lambda: checks)
+    with pytest.raises(LookupError, match="thm-gref"):
+        load_claims.__wrapped__()
+
+
+def test_every_stochastic_check_has_a_planted_fault() -> None:
+    bare = [c.id for c in load_checks().values() if c.kind == "montecarlo" and not c.planted]
+    assert not bare
+
+
+def test_the_index_is_current() -> None:
+    fix = "run python -m verification --index && python -m derivations"
+    assert index.FILE.read_text("utf-8") == index.render(), fix
+    assert json.loads(index.render())["thm-gerf"]

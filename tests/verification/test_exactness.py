@@ -1,0 +1,23 @@
+"""The operator, the statistics and the definitions hold, and every planted fault is caught."""
+
+import pytest
+
+from tests.verification.sweeps import catches, each, holds, pairs
+from verification import exactness
+from verification.checks import Check
+
+CHECKS = exactness.checks()
+QUICK = ("kernels", "variance-of-one", "operator-linear")
+"""Checks whose planted faults are looked at in every run of the tests."""
+SLOW = ("operator-entries", "plug-in", "positive-shift", "softmax-features")
+"""Checks that the quick budget runs anyway."""
+
+
+@pytest.mark.parametrize("check", each(CHECKS, *SLOW))
+def test_the_shipped_code_passes(check: Check) -> None:
+    holds(check)
+
+
+@pytest.mark.parametrize(("check", "fault"), pairs(CHECKS, *QUICK))
+def test_a_planted_fault_is_caught(check: Check, fault: str) -> None:
+    catches(check, fault)

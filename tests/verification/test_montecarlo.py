@@ -1,0 +1,69 @@
+"""Means and variances of the shipped estimators, at seeds of the system.
+
+Every check has the share of FALSE_ALARM that it has in a whole run.
+"""
+
+import pytest
+
+from tests.verification.sweeps import catches, each, holds, pairs
+from verification import montecarlo
+from verification.cases import DIMS, DISCRETE, EXPONENTIAL
+from verification.checks import Check
+from verification.montecarlo import BIAS, NOMINAL, VARIANCE_ERROR, Plan
+from verification.plan import FALSE_ALARM
+
+CHECKS = {check.id: check for check in montecarlo.checks()}
+SOME = (
+    "mean-trig-orthogonal-d3",
+    "mean-pos-orthogonal-d8",
+    "mean-oprf-iid-d1",
+    "mean-gerf+-iid-d2",
+    "mean-geom-iid-d3",
+    "mean-pois+-iid-d2",
+    "variance-trig-iid-d1",
+    "variance-oprf-orthogonal-d2",
+    "law-iid-d3",
+    "law-orthogonal-d3",
+    "law-optpois",
+)
+QUICK = ("mean-pos-orthogonal-d8", "mean-geom-iid-d3", "law-orthogonal-d3")
+"""Checks whose planted faults are looked at in every run of the tests."""
+
+
+@pytest.mark.parametrize("check", each(CHECKS.values(), *(set(CHECKS) - set(SOME))))
+def test_the_shipped_code_passes(check: Check) -> None:
+    holds(check)
+
+
+@pytest.mark.parametrize(("check", "fault"), pairs(CHECKS.values(), *QUICK))
+def test_a_planted_fault_is_caught(check: Check, fault: str) -> None:
+    catches(check, fault)
+
+
+def test_every_check_looks_at_twice_the_detectable_error() -> None:
+    assert all("twice the detectable error" in dict(check.planted) for check in CHECKS.values())
+
+
+def test_every_mechanism_is_looked_at_in_every_dimension() -> None:
+    wanted = {f"mean-{name}-iid-d{dim}" for name in (*EXPONENTIAL, *DISCRETE) for dim in DIMS}
+    wanted |= {f"mean-{name}-orthogonal-d{dim}" for name in EXPONENTIAL for dim in DIMS}
+    assert wanted <= set(CHECKS)
+    assert len(CHECKS) == len(montecarlo.checks())
+
+
+@pytest.mark.parametrize("name", [*EXPONENTIAL, *DISCRETE])
+def test_a_bias_of_one_percent_has_power(name: str) -> None:
+    assert FALSE_ALARM / len(CHECKS) >= NOMINAL
+    for dim in DIMS:
+        for orthogonal in (False, True) if name in EXPONENTIAL else (False,):
+            plan = Plan(name, dim, orthogonal)
+            tests = plan.tests(plan.case, 1.0, FALSE_ALARM / len(CHECKS))
+            assert len(tests) == 4
+            assert all(test.detects <= BIAS * test.mean for test in tests), plan
+
+
+def test_variances_are_sampled_where_an_error_shows() -> None:
+    for name in ("trig", "pos", "pois"):
+        plan = Plan(name, 8, False, square=True)
+        tests = plan.tests(plan.case, 1.0, NOMINAL)
+        assert tests and all(test.detects <= VARIANCE_ERROR * test.mean for test in tests)

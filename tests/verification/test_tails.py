@@ -1,0 +1,34 @@
+"""The checks of Theorem 4.2 pass, and every planted fault is caught."""
+
+import jax
+import numpy as np
+import pytest
+
+from tests.verification.sweeps import catches, each, holds, pairs
+from verification import tails
+from verification.checks import Check
+from verification.tail_bounds import FAR, NEAR, exact, log_printed
+
+CHECKS = tails.checks()
+QUICK = ("tails-supremum", "tails-printed")
+"""Checks whose planted faults are looked at in every run of the tests."""
+
+
+@pytest.mark.parametrize("check", each(CHECKS, "tails-independent", "tails-orthogonal"))
+def test_the_shipped_code_passes(check: Check) -> None:
+    holds(check)
+
+
+@pytest.mark.parametrize(("check", "fault"), pairs(CHECKS, *QUICK))
+def test_a_planted_fault_is_caught(check: Check, fault: str) -> None:
+    catches(check, fault)
+
+
+def test_the_counterexamples_have_the_known_probabilities() -> None:
+    with jax.enable_x64(True):
+        for case, i, probability, bound in ((NEAR, 3, 2.56e-3, 1.34e-5), (FAR, 1, 0.857, 5.9e-8)):
+            tails_of = exact(case, case.law)
+            low, high = (sum(float(tails_of[s][j][i]) for s in tails_of) for j in (0, 1))
+            assert low <= high < 1.01 * low
+            assert low == pytest.approx(probability, rel=0.01)
+            assert np.exp(log_printed(case)[i]) == pytest.approx(bound, rel=0.01)

@@ -1,0 +1,125 @@
+"""Enclosures of the largest error of the softmax estimate over a ball of queries and keys.
+
+With m = (x+y)/2 the error at (x, y) is e^{-‖x-y‖²/4} ≤ 1 times that at (m, m), so the supremum over
+pairs is that of g(m) = K̂(m, m) - e^{‖m‖²} over one ball. Here d = 1 or 2, and K̂(m, m) =
+e^{-‖m‖²}F(m), F(m) = mean of w_i·e^{2Bω_i·m}. On a grid |g| is found up to its curvature: at an
+inner maximum the gradient vanishes, so the nearest node, at distance at most t, loses at most
+H·t²/2. On the rim the same holds along it. With F_k = mean of w_i(2B‖ω_i‖)^k e^{2B‖ω_i‖r},
+
+    H ≤ F_2 + 4r·F_1 + (2+4r²)(F_0 + e^{r²}),    ‖∇g‖ ≤ F_1 + 2r(F_0 + e^{r²}).
+"""
+
+import math
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jaxtyping import Float
+
+import crt
+from crt import formulas
+from crt.mechanisms import Mechanism
+
+BATCH = 2**21
+"""Feature values held at a time."""
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Queries and keys of length at most R in d dimensions; A = -α."""
+
+    d: int
+    R: float
+    alpha: float
+
+    @property
+    def r0(self) -> float:
+        """The radius of x = d^{-1/4}q."""
+        return self.R / self.d**0.25
+
+    @property
+    def mechanism(self) -> crt.OPRF:
+        return crt.OPRF(1 / (1 + 8 * self.alpha))
+
+
+def best_ball(d: int, R: float) -> Ball:
+    """With the α for which S is least."""
+    return Ball(d, R, float(formulas.uniform_alpha(R, d)))
+
+
+def products(mechanism: Mechanism, omega: Array, m: Array) -> Float[Array, "points draws"]:
+    """Terms of the estimate at (m, m), from the shipped features."""
+    logs = [mechanism.log_features(m, omega, s, kernel="softmax")[0] for s in ("x", "y")]
+    return jnp.exp(logs[0] + logs[1])
+
+
+def curvature(ball: Ball, omega: Array, weights: Array, r: float) -> tuple[Array, Array]:
+    """H and the bound of the gradient for these draws, on the ball of radius r."""
+    slope = 2 * math.sqrt(1 + 4 * ball.alpha) * jnp.linalg.norm(omega, axis=-1)
+    f0, f1, f2 = (jnp.mean(weights * slope**k * jnp.exp(slope * r)) for k in range(3))
+    own = f0 + math.exp(r**2)
+    return f2 + 4 * r * f1 + (2 + 4 * r**2) * own, f1 + 2 * r * own
+
+
+def on_line(ball: Ball, omega: Array, nodes: int) -> tuple[Array, Array]:
+    """d = 1: the ends are nodes."""
+    grid = jnp.linspace(-ball.r0, ball.r0, nodes)[:, None]
+    errors = jnp.abs(jnp.mean(products(ball.mechanism, omega, grid), -1) - jnp.exp(grid[:, 0] ** 2))
+    weights = products(ball.mechanism, omega, jnp.zeros((1, 1)))[0]
+    bend, _ = curvature(ball, omega, weights, ball.r0)
+    seen = jnp.max(errors)
+    return seen, seen + bend * (ball.r0 / (nodes - 1)) ** 2 / 2
+
+
+def on_disc(ball: Ball, omega: Array, nodes: int) -> tuple[Array, Array]:
+    """d = 2: a square grid, and as many nodes on the rim as give it the same spacing.
+
+    On the grid terms multiply: X(a, b) = X(a, 0)·X(0, b)/X(0, 0), one matrix product for all nodes.
+    """
+    axis = jnp.linspace(-ball.r0, ball.r0, nodes)
+    step, zero = 2 * ball.r0 / (nodes - 1), jnp.zeros(nodes)
+    first = products(ball.mechanism, omega, jnp.stack([axis, zero], -1))
+    second = products(ball.mechanism, omega, jnp.stack([zero, axis], -1))
+    weights = products(ball.mechanism, omega, jnp.zeros((1, 2)))[0]
+    squares = axis[:, None] ** 2 + axis**2
+    errors = jnp.abs(first / weights @ second.T / omega.shape[0] - jnp.exp(squares))
+    reach = ball.r0 + step / math.sqrt(2)
+    bend, slope = curvature(ball, omega, weights, reach)
+    inner = jnp.max(jnp.where(squares <= reach**2, errors, 0)) + bend * step**2 / 4
+
+    rim_nodes = math.ceil(math.pi * nodes)
+    angles = 2 * np.pi * jnp.arange(rim_nodes, dtype=jnp.float64) / rim_nodes
+    rim = ball.r0 * jnp.stack([jnp.cos(angles), jnp.sin(angles)], -1)
+    on_rim = jnp.mean(products(ball.mechanism, omega, rim), -1) - math.exp(ball.r0**2)
+    at_rim = jnp.max(jnp.abs(on_rim))
+    along = (ball.r0**2 * bend + ball.r0 * slope) * (math.pi / rim_nodes) ** 2 / 2
+    seen = jnp.maximum(at_rim, jnp.max(jnp.where(squares <= ball.r0**2, errors, 0)))
+    return seen, jnp.maximum(inner, at_rim + along)
+
+
+def nested_errors(
+    ball: Ball, counts: tuple[int, ...], repetitions: int, seed: int, nodes: int
+) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k"]]:
+    """Enclosures of the supremum for the first M of each set of draws, M in `counts`. float64."""
+    over = on_line if ball.d == 1 else on_disc
+    most = max(counts)
+
+    def one(key: Array) -> tuple[Array, Array]:
+        omega = ball.mechanism.sample(key, most, ball.d, dtype=jnp.float64)
+        ends = [over(ball, omega[:draws], nodes) for draws in counts]
+        return jnp.stack([low for low, _ in ends]), jnp.stack([high for _, high in ends])
+
+    keys = jax.random.split(jax.random.key(seed), repetitions)
+    batch = max(1, min(repetitions, BATCH // (most * nodes)))
+    low, high = jax.jit(lambda k: lax.map(one, k, batch_size=batch))(keys)
+    return np.asarray(low), np.asarray(high)
+
+
+def largest_errors(
+    ball: Ball, draws: int, repetitions: int, seed: int, nodes: int
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Enclosures of the supremum for `repetitions` independent sets of draws."""
+    low, high = nested_errors(ball, (draws,), repetitions, seed, nodes)
+    return low[:, 0], high[:, 0]

@@ -1,0 +1,216 @@
+"""The registry: every statement of the paper and beyond, with its proof, formulas and checks.
+
+Statements that a notebook proves come from that notebook. Those that only an experiment can answer
+are listed here. `LABELS` maps the paper's own labels to claims.
+"""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from derivations.library import load_handovers
+from verification.registry import load_checks
+
+Kind = Literal["theorem", "identity", "definition", "figure", "table", "remark"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement, where the paper makes it, and what stands behind it."""
+
+    id: str
+    paper: str
+    text: str
+    kind: Kind
+    status: str
+    notebook: str | None = None
+    formulas: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+LABELS: Mapping[str, str] = {
+    "fig:varratio": "fig-utility",
+    "eq:rf": "eq-rfappr",
+    "eq:rfappr": "eq-rfappr",
+    "eq:sadef": "eq-sfm",
+    "eq:f-func": "thm-gerf",
+    "lemma:gerfs": "thm-gerf",
+    "eq:abcd": "thm-gerf",
+    "lemma:gevar": "thm-gerf-var",
+    "eq:gexpvar": "thm-gerf-var",
+    "lemma:minvar": "thm-minvar",
+    "eq:rho1": "thm-minvar",
+    "eq:gestat": "eq-gestat",
+    "dirfs": "eq-dirf",
+    "lemma:pois": "thm-pois",
+    "eq:poisvar": "thm-pois",
+    "eq:poisstat": "eq-poisstat",
+    "lemma:geom": "thm-geom",
+    "eq:geomvar1": "thm-geom",
+    "eq:geomstat": "eq-geomstat",
+    "thm-orthoprfs": "thm-ortho",
+    "fig:log_vars": "fig-log-vars",
+    "thm:tails": "thm-tails-iid",
+    "thm:uniform": "thm-uniform",
+    "tab:uci": "tab-uci",
+    "tab:glue_dev": "tab-glue",
+    "fig:speech": "fig-speech",
+    "fig:img": "fig-img",
+    "eq:cint1": "thm-gerf",
+    "eq:cgauss": "thm-gerf",
+    "eq:abcd2": "thm-gerf",
+    "eq:varder1": "thm-gerf-var",
+    "eq:varder2": "thm-gerf-var",
+    "eq:varder3": "thm-gerf-var",
+    "eq:roots": "thm-minvar",
+    "thm-ortho": "thm-ortho-general",
+    "z-bound": "hoeffding-oprf",
+    "tab:ucistd": "tab-ucistd",
+    "tab:app_mlm_param": "tab-text-settings",
+    "tab:mlm_data": "tab-text-settings",
+    "tab:app_speech_param": "tab-speech-settings",
+    "tab:vitpretrain": "tab-vision-settings",
+    "tab:vitfinetune": "tab-vision-settings",
+    "tab:vitscratch": "tab-vision-settings",
+    "tab:vitlarge": "tab-vision-settings",
+    "tab:vittiny": "tab-vision-settings",
+    "tab:vitpatch": "tab-vision-settings",
+}
+"""The paper's labels of theorems, equations, figures, tables; a step of a proof has its claim."""
+
+KINDS: Mapping[Kind, tuple[str, ...]] = {
+    "theorem": (
+        *("thm-gerf", "thm-gerf-var", "thm-minvar", "thm-pois", "thm-geom"),
+        *("thm-ortho", "thm-ortho-general", "thm-tails-iid", "thm-tails-ort", "thm-uniform"),
+        *("trig-var", "pos-var", "positivity", "clamp-bias", "plug-in-optima"),
+        *("gerf-real-optimum", "gerf-optimum", "gerf-optimum-plus", "gerf-optimum-minus"),
+        *("geom-optimum", "opt-dirf", "ortho-exact", "ortho-trig"),
+        *("hoeffding-oprf", "bernstein-oprf", "lower-tail-positive", "lower-tail-ort"),
+        *("thm-uniform-corrected", "fixed-pairs"),
+    ),
+    "identity": ("eq-rfappr", "eq-sfm", "eq-dirf", "eq-gestat", "eq-poisstat", "eq-geomstat"),
+    "figure": ("fig-utility",),
+    "table": ("table-1-sizes", "table-1-trig"),
+}
+"""What the notebooks' statements are; the others correct the text or remark on it."""
+
+FORMULAS: Mapping[str, tuple[str, ...]] = {
+    "eq-rfappr": ("log_gaussian_kernel", "log_softmax_kernel"),
+    "eq-dirf": ("log_gaussian_kernel",),
+    "plug-in-optima": ("rho_star", "lambda_star", "rates_star"),
+    "thm-ortho-general": ("log_orthogonal_gain_bound", "orthogonal_weight"),
+    "thm-tails-iid": ("log_supremum_oprf", "log_hoeffding"),
+    "thm-tails-ort": ("bennett_rate", "log_bernstein_upper"),
+    "thm-uniform": ("features_for_uniform", "log_features_for_uniform"),
+    "gerf-optimum": ("a_star", "gerf_stationarity"),
+    "gerf-optimum-plus": ("a_star",),
+}
+"""Formulas of claims whose notebook gives them under another claim, e.g. the corrected one."""
+
+NOT_YET = "not yet run"
+EXPERIMENTS = (
+    Claim(
+        "fig-map",
+        "Figure 1 (fig:varratio), left",
+        "a map of random-feature methods for the Gaussian kernel",
+        "figure",
+        NOT_YET,
+    ),
+    Claim(
+        "fig-log-vars",
+        "Section 5.1, Figure 2 (fig:log_vars)",
+        "variances of all mechanisms in four regimes; GERF below TrigRF by e^80, e^125, e^10 and "
+        "OPRF, GeomRF+ below PosRF by e^75, e^125, e^7 at σ = 1 in normal, heterogen, mnist",
+        "figure",
+        NOT_YET,
+    ),
+    Claim(
+        "tab-uci",
+        "Section 5.2, Table 1 (tab:uci)",
+        "non-parametric classification on eight sets: OPRF has the best average accuracy",
+        "table",
+        NOT_YET,
+    ),
+    Claim(
+        "tab-ucistd",
+        "Appendix, Table 5 (tab:ucistd)",
+        "standard deviations of the accuracies of Table 1",
+        "table",
+        NOT_YET,
+    ),
+    Claim(
+        "tab-glue",
+        "Section 5.3.1, Table 2 (tab:glue_dev)",
+        "on GLUE, FAVOR++ is above FAVOR+ in all eight tasks, and uptraining helps further",
+        "table",
+        NOT_YET,
+    ),
+    Claim(
+        "fig-speech",
+        "Section 5.3.2, Figure 3 (fig:speech)",
+        "word error rate on LibriSpeech: FAVOR++ below FAVOR+ by 2.49 % (M = 8), 3.05 % (M = 16)",
+        "figure",
+        NOT_YET,
+    ),
+    Claim(
+        "fig-img",
+        "Section 5.3.3, Figure 4 (fig:img)",
+        "Vision Transformers: FAVOR++ trains more stably than FAVOR+, uptraining helps, both are "
+        "linear in the sequence length",
+        "figure",
+        NOT_YET,
+    ),
+    *(
+        Claim(f"tab-{name}-settings", f"Appendix, {name}", text, "table", NOT_YET)
+        for name, text in (
+            ("text", "hyper-parameters and data of the text experiments"),
+            ("speech", "hyper-parameters of the speech experiments"),
+            ("vision", "hyper-parameters of the vision experiments and model sizes"),
+        )
+    ),
+)
+
+
+def kind_of(name: str) -> Kind:
+    """What a notebook's statement is."""
+    for kind, names in KINDS.items():
+        if name in names:
+            return kind
+    return "remark"
+
+
+@functools.cache
+def load_claims() -> Mapping[str, Claim]:
+    """Every claim by its identifier: the notebooks' in order, then the experiments'."""
+    attached: dict[str, list[str]] = {}
+    for check in load_checks().values():
+        for claim in check.claims:
+            attached.setdefault(claim, []).append(check.id)
+    found = {}
+    for stem, given in load_handovers().items():
+        for statement in given["statements"]:
+            name = statement["id"]
+            own = tuple(f["name"] for f in given["formulas"] if f["statement"] == name)
+            found[name] = Claim(
+                name,
+                statement["paper"],
+                statement["text"],
+                kind_of(name),
+                statement["status"],
+                stem,
+                own + tuple(f for f in FORMULAS.get(name, ()) if f not in own),
+                tuple(attached.get(name, ())),
+                tuple(label for label, claim in LABELS.items() if claim == name),
+            )
+    for claim in EXPERIMENTS:
+        labels = tuple(label for label, name in LABELS.items() if name == claim.id)
+        found[claim.id] = replace(claim, labels=labels)
+    unknown = set(attached) - set(found)
+    if unknown:
+        raise LookupError(f"checks are attached to claims that do not exist: {sorted(unknown)}")
+    return found

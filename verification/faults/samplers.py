@@ -1,0 +1,119 @@
+"""Faults of the samplers."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from crt import projections
+from crt.mechanisms import discrete
+from verification.faults.fault import Fault, with_argument
+
+
+def _directions(key: Any, blocks: int, d: int, dtype: Any) -> Any:
+    return jax.random.orthogonal(key, d, (blocks,), dtype).reshape(-1, d)
+
+
+def _lengths(key: Any, m: int, d: int, dtype: Any) -> Any:
+    return jnp.linalg.norm(jax.random.normal(key, (m, d), dtype), axis=-1, keepdims=True)
+
+
+def raw_qr(_: Any) -> Any:
+    def orthogonal(key: Any, m: int, d: int, dtype: Any = None) -> Any:
+        first, second = jax.random.split(key)
+        q, _ = jnp.linalg.qr(jax.random.normal(first, (-(-m // d), d, d), dtype))
+        return _lengths(second, m, d, dtype) * q.reshape(-1, d)[:m]
+
+    return orthogonal
+
+
+def one_key(_: Any) -> Any:
+    def orthogonal(key: Any, m: int, d: int, dtype: Any = None) -> Any:
+        return _lengths(key, m, d, dtype) * _directions(key, -(-m // d), d, dtype)[:m]
+
+    return orthogonal
+
+
+def one_block(_: Any) -> Any:
+    def orthogonal(key: Any, m: int, d: int, dtype: Any = None) -> Any:
+        first, second = jax.random.split(key)
+        same = jnp.tile(_directions(first, 1, d, dtype), (-(-m // d), 1))[:m]
+        return _lengths(second, m, d, dtype) * same
+
+    return orthogonal
+
+
+def equal_lengths(_: Any) -> Any:
+    def orthogonal(key: Any, m: int, d: int, dtype: Any = None) -> Any:
+        return d**0.5 * _directions(key, -(-m // d), d, dtype)[:m]
+
+    return orthogonal
+
+
+def longer_lengths(_: Any) -> Any:
+    def orthogonal(key: Any, m: int, d: int, dtype: Any = None) -> Any:
+        first, second = jax.random.split(key)
+        return _lengths(second, m, d + 1, dtype) * _directions(first, -(-m // d), d, dtype)[:m]
+
+    return orthogonal
+
+
+def repeated_rows(original: Any) -> Any:
+    def iid(key: Any, m: int, d: int, dtype: Any = None) -> Any:
+        rows = original(key, min(m, 64), d, dtype)
+        return jnp.tile(rows, (-(-m // 64), 1))[:m]
+
+    return iid
+
+
+def shared_counts(original: Any) -> Any:
+    def draw(key: Any, rates: Any, num_features: int, dim: int, dtype: Any) -> Any:
+        return jnp.repeat(original(key, rates, num_features, dim, dtype)[:, :1], dim, axis=1)
+
+    return draw
+
+
+SAMPLERS = (
+    Fault("raw-qr", "Q of QR without signs of R", projections, "orthogonal", raw_qr),
+    Fault("one-key", "lengths drawn with the directions' key", projections, "orthogonal", one_key),
+    Fault(
+        "one-block",
+        "one key for all blocks: the same directions in each",
+        projections,
+        "orthogonal",
+        one_block,
+    ),
+    Fault("equal-lengths", "every length is √d", projections, "orthogonal", equal_lengths),
+    Fault(
+        "longer-lengths",
+        "lengths of d+1 degrees of freedom",
+        projections,
+        "orthogonal",
+        longer_lengths,
+    ),
+    Fault("repeated-rows", "one key for every 64 rows", projections, "iid", repeated_rows),
+    Fault(
+        "geometric-from-1",
+        "counts of the geometric law start at 1",
+        discrete,
+        "geometric",
+        lambda original: lambda *args: original(*args) + 1,
+    ),
+    Fault(
+        "geometric-swapped",
+        "p and 1-p swapped in the geometric law",
+        discrete,
+        "geometric",
+        with_argument(1, lambda p: 1 - p),
+    ),
+    Fault(
+        "shared-counts", "one Poisson count for all coordinates", discrete, "poisson", shared_counts
+    ),
+    Fault(
+        "reversed-rates",
+        "rates in the wrong order of coordinates",
+        discrete,
+        "poisson",
+        with_argument(1, lambda rates: rates[::-1]),
+    ),
+)

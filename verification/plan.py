@@ -1,0 +1,163 @@
+"""What a run of the room consists of: units for formulas, mutants and checks, and their budget."""
+
+import functools
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from derivations.library import load_formulas
+from verification.accuracy import DTYPES, measure
+from verification.checks import Check, Setting
+from verification.claims import load_claims
+from verification.mutants import judge_some
+from verification.registry import MODULES, load_checks
+from verification.runs import Unit, fingerprint
+
+FALSE_ALARM = 1e-9
+"""Probability that a whole run without any fault has a stochastic check fail."""
+BATCHES = 24
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a run looks at."""
+
+    points: int
+    """Random points per formula and dtype."""
+    climb: int
+    """Rounds of the hill climb from the worst of them."""
+    mutants: int | None
+    """Mutants of formulas that are judged; None means all."""
+    effort: float
+    """Multiple of a check's own number of samples."""
+    planted: bool
+    """Whether every check is run again on each of its planted faults."""
+
+
+BUDGETS = {
+    "quick": Budget(60, 2, 120, 1, False),
+    "standard": Budget(1_000, 6, 1_000, 4, True),
+    "full": Budget(20_000, 20, None, 40, True),
+}
+
+
+class UnknownIdError(LookupError):
+    """A name that is no check, claim, formula or group."""
+
+
+def groups() -> tuple[str, ...]:
+    """Names that stand for many units."""
+    return ("formulas", "mutants", *MODULES)
+
+
+def known() -> list[str]:
+    """Everything that can be asked for, groups first."""
+    return [*groups(), *load_claims(), *load_checks(), *load_formulas()]
+
+
+@functools.cache
+def code() -> str:
+    """Fingerprint of the sources on which a result depends."""
+    return fingerprint(*(ROOT / room for room in ("crt", "derivations", "verification")))
+
+
+def plan(wanted: Iterable[str] | None, budget: Budget, seed: int) -> list[Unit]:
+    """The units of a run: everything, or what the wanted names stand for."""
+    names = set(known() if wanted is None else wanted)
+    for name in sorted(names.difference(known())):
+        raise UnknownIdError(f"there is no check, claim or formula {name!r}; --list shows them")
+    common = {"seed": seed, "code": code()}
+    units = [*_checks(names, budget, common), *_accuracy(names, budget, common)]
+    return units + (_mutants(budget, common) if "mutants" in names else [])
+
+
+def _checks(names: set[str], budget: Budget, common: Mapping[str, Any]) -> list[Unit]:
+    checks = load_checks()
+    # Shares are those of the whole room, whatever part of it is run.
+    share = FALSE_ALARM / len(checks)
+    return [
+        Unit(
+            check.id,
+            {
+                "kind": "check",
+                "id": check.id,
+                "effort": budget.effort,
+                "planted": budget.planted,
+                "false_alarm": share,
+                **common,
+            },
+            run_check,
+        )
+        for check in checks.values()
+        if names & {check.id, check.module, *check.claims}
+    ]
+
+
+def _accuracy(names: set[str], budget: Budget, common: Mapping[str, Any]) -> list[Unit]:
+    claims = load_claims()
+    asked = {formula for name in names if name in claims for formula in claims[name].formulas}
+    return [
+        Unit(
+            f"{name} {dtype}",
+            {
+                "kind": "accuracy",
+                "formula": name,
+                "dtype": dtype,
+                "points": budget.points,
+                "climb": budget.climb,
+                **common,
+            },
+            run_accuracy,
+        )
+        for name in load_formulas()
+        if "formulas" in names or name in names or name in asked
+        for dtype in DTYPES
+    ]
+
+
+def _mutants(budget: Budget, common: Mapping[str, Any]) -> list[Unit]:
+    return [
+        Unit(
+            f"mutants {part + 1}/{BATCHES}",
+            {"kind": "mutants", "number": budget.mutants, "part": part, **common},
+            run_mutants,
+        )
+        for part in range(BATCHES)
+    ]
+
+
+def seed_of(seed: int, name: str) -> int:
+    """A seed of its own for every check, from the run's seed."""
+    text = f"{seed} {name}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
+
+
+def run_check(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a check, and if asked for each of its planted faults, which it must notice."""
+    check: Check = load_checks()[config["id"]]
+    setting = Setting(seed_of(config["seed"], check.id), config["false_alarm"], config["effort"])
+    outcome = asdict(check.run(setting))
+    faults = check.planted if config["planted"] else ()
+    caught = {name: not faulty(setting).passed for name, faulty in faults}
+    return outcome | {"planted": caught, "ok": outcome["passed"] and all(caught.values())}
+
+
+def run_accuracy(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure one formula in one dtype."""
+    seen = measure(
+        config["formula"], config["dtype"], config["points"], config["climb"], config["seed"]
+    )
+    return seen.as_dict() | {"ok": seen.passed}
+
+
+def run_mutants(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge one share of the mutants."""
+    judged = judge_some(config["number"], config["seed"], config["part"], BATCHES)
+    counts = dict.fromkeys(("killed", "equivalent", "survived"), 0)
+    for judgement in judged:
+        counts[judgement.verdict] += 1
+    others = [judgement.as_dict() for judgement in judged if judgement.verdict != "killed"]
+    return {**counts, "not killed": others, "ok": counts["survived"] == 0}
