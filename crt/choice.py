@@ -223,20 +223,31 @@ def _verdict(best: Candidate, m: int, error: float, budget: int, uniform: float)
     kind = "orthogonal" if best.orthogonal else "independent"
     noun = "feature" if m == 1 else "features"
     which, log_error = f"{best.mechanism.name} with {m} {kind} {noun}", best.log_error(m)
-    if log_error <= math.log(error):
-        return f"{which} predicts a relative error of {_number(log_error)}."
     loses = log_error > (math.log(uniform) if uniform else -math.inf)
     end = " only, so random features lose even to a uniform average here." if loses else "."
+    average = f"; replacing every row of the kernel by its mean errs by {uniform:.3g}{end}"
+    if log_error <= math.log(error):
+        reached = f"{which} predicts a relative error of {_number(log_error)}"
+        return reached + (average if loses else ".")
     return (
         f"No mechanism reaches {error:.3g} within {budget} features: the best, {which}, predicts "
-        f"{_number(log_error)}; replacing every row of the kernel by its mean errs by "
-        f"{uniform:.3g}{end}"
+        f"{_number(log_error)}{average}"
     )
 
 
-def _checked(x: ArrayLike, y: ArrayLike, error: float | int) -> list[Array]:
-    if isinstance(error, bool) or not isinstance(error, RealNumber) or not 0 < error < math.inf:
+def _wanted(error: object) -> float:
+    """The error as a positive finite number; single entries of NumPy and JAX are numbers too."""
+    number = error
+    if isinstance(error, np.ndarray | np.generic | Array) and errors.is_concrete(error):
+        number = error.item() if error.ndim == 0 else None
+    if isinstance(number, bool) or not isinstance(number, RealNumber):
+        number = math.nan
+    if not 0 < float(number) < math.inf:
         raise ValueError(f"error is {error!r}; it must be a positive finite number.")
+    return float(number)
+
+
+def _checked(x: ArrayLike, y: ArrayLike) -> list[Array]:
     sets = [errors.points(name, value, axes="(rows, dim)") for name, value in (("x", x), ("y", y))]
     for name, points in zip("xy", sets, strict=True):
         if not errors.is_concrete(points):
@@ -249,7 +260,7 @@ def choose(
     x: Real[ArrayLike, "n d"],
     y: Real[ArrayLike, "m d"],
     *,
-    error: float | int,
+    error: Real[ArrayLike, ""],
     budget: int,
     kernel: str = "gaussian",
     rows: int = 256,
@@ -263,7 +274,8 @@ def choose(
     errors.one_of("kernel", kernel, KERNELS)
     errors.whole("budget", budget)
     errors.whole("rows", rows)
-    one, other = _checked(x, y, error)
+    wanted = _wanted(error)
+    one, other = _checked(x, y)
     statistics = collect(one, other)
     fitted = [_fit(each, statistics) for each in MECHANISMS.values()]
     # For this computation alone: float32 cannot hold the digits of logarithms of size 1e8.
@@ -271,8 +283,8 @@ def choose(
         pairs = Pairs.gather(one, other, rows, kernel)
         options = [candidate for each in fitted for candidate in _candidates(each, pairs)]
         uniform = pairs.uniform_error()
-    best, m = _best(options, error, budget)
+    best, m = _best(options, wanted, budget)
     log_error = best.log_error(m)
     predicted = math.exp(log_error) if log_error < LARGEST else math.inf
-    verdict = _verdict(best, m, error, budget, uniform)
+    verdict = _verdict(best, m, wanted, budget, uniform)
     return Choice(best.mechanism, m, predicted, verdict, best.orthogonal, log_error, uniform)

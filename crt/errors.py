@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, ensure_compile_time_eval
 from jax.core import Tracer
-from jax.typing import ArrayLike
+from jax.typing import ArrayLike, DTypeLike
 
 
 class UnknownNameError(KeyError, ValueError):
@@ -40,37 +40,72 @@ def whole(name: str, value: int, least: int = 1) -> None:
         raise ValueError(f"{name} is {value!r}; it must be an integer of at least {least}.")
 
 
-def real(name: str, value: ArrayLike) -> Array:
-    """The value as a real array with finite entries; integers become floating point."""
+def floating(name: str, dtype: DTypeLike | None) -> None:
+    """Refuses a dtype that is not a real floating one of at least 32 bits; None is the default."""
+    if dtype is None:
+        return
     try:
-        array = jnp.asarray(value)
-    except (TypeError, ValueError):
+        good = jnp.issubdtype(dtype, jnp.floating) and jnp.finfo(dtype).bits >= 32
+    except TypeError:
+        good = False
+    if not good:
+        given = getattr(dtype, "__name__", dtype)
+        raise ValueError(f"{name} is {given}; it must be float32 or float64.")
+
+
+def array_of(name: str, value: ArrayLike, kind: str) -> Array:
+    """The value as an array; what JAX cannot hold is refused."""
+    try:
+        return jnp.asarray(value)
+    except OverflowError:
         raise ValueError(
-            f"{name} is a {type(value).__name__}; it must be an array of real numbers."
+            f"{name} holds an integer too large for JAX; it must be an array of {kind}."
         ) from None
+    except (TypeError, ValueError):
+        what = "has dtype" if isinstance(value, np.ndarray) else "is a"
+        given = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+        raise ValueError(f"{name} {what} {given}; it must be an array of {kind}.") from None
+
+
+def real(name: str, value: ArrayLike, *, finite: bool = True) -> Array:
+    """The value as a real array; integers become floating point. Entries must be `finite`."""
+    if isinstance(value, np.ndarray | np.generic) and np.issubdtype(value.dtype, np.integer):
+        # JAX would cut 64 bits down to 32, and change the numbers.
+        value = value.astype(np.float32)
+    array = array_of(name, value, "real numbers")
     if jnp.issubdtype(array.dtype, jnp.integer) or array.dtype == jnp.bool_:
         array = array.astype(jnp.float32)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         raise ValueError(f"{name} has dtype {array.dtype}; it must hold real numbers.")
-    if is_concrete(array) and not _all_finite(array):
-        raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
+    if finite:
+        all_finite(name, array)
     return array
 
 
-def _all_finite(array: Array) -> bool:
+def all_finite(name: str, array: Array) -> None:
+    """Refuses a concrete array that holds NaN or infinity."""
+    if not is_concrete(array):
+        return
     # A function that is traced may hold concrete arrays; they are looked at outside its trace.
     with ensure_compile_time_eval():
-        return bool(jnp.isfinite(array).all())
+        finite = bool(jnp.isfinite(array).all())
+    if not finite:
+        raise ValueError(f"{name} holds NaN or infinity; every entry must be finite.")
 
 
 def points(
-    name: str, value: ArrayLike, *, axes: str = "(..., rows, dim)", empty: bool = False
+    name: str,
+    value: ArrayLike,
+    *,
+    axes: str = "(..., rows, dim)",
+    empty: bool = False,
+    finite: bool = True,
 ) -> Array:
     """A real array of points: rows and coordinates last, unless `axes` says there are no rows.
 
     No axis may have length 0, except for the rows where `empty` allows it.
     """
-    array = real(name, value)
+    array = real(name, value, finite=finite)
     least = axes.count(",") if axes.startswith("(...") else axes.count(",") + 1
     wrong = array.ndim < least if axes.startswith("(...") else array.ndim != least
     if wrong or array.shape[-1] < 1:
@@ -89,22 +124,33 @@ def same_dim(first: str, one: Array, second: str, other: Array) -> None:
         )
 
 
-def same_batch(first: str, one: Array, second: str, other: Array) -> None:
-    """Refuses two arrays whose leading axes, all but the last two, do not broadcast."""
+def same_batch(first: str, one: Array, second: str, other: Array, *, own: int = 2) -> None:
+    """Refuses two arrays whose leading axes, all but their `own` last ones, do not broadcast."""
     try:
-        jnp.broadcast_shapes(one.shape[:-2], other.shape[:-2])
+        jnp.broadcast_shapes(one.shape[:-own], other.shape[:-own])
     except ValueError:
         raise ValueError(
-            f"{first} has leading axes {one.shape[:-2]} and {second} has {other.shape[:-2]}; "
+            f"{first} has leading axes {one.shape[:-own]} and {second} has {other.shape[:-own]}; "
             "they must be equal or broadcast."
         ) from None
 
 
 def parameter(
-    name: str, value: object, accepted: str, inside: Callable[[np.ndarray], np.ndarray]
+    name: str,
+    value: object,
+    accepted: str,
+    inside: Callable[[np.ndarray], np.ndarray],
+    *,
+    kinds: tuple[type, ...] = (jnp.integer, jnp.floating),
 ) -> None:
     """Refuses a parameter that is no number and no array, or, where concrete, not `inside`."""
     if not is_concrete(value) and not isinstance(value, Array):
-        raise ValueError(f"{name} is a {type(value).__name__}; it must be {accepted}.")
+        raise ValueError(
+            f"{name} is a {type(value).__name__}; it must be a number or an array, {accepted}."
+        )
+    dtype = value.dtype if isinstance(value, Array) else np.asarray(value).dtype
+    if not any(jnp.issubdtype(dtype, kind) for kind in kinds):
+        real = "" if jnp.number in kinds else "real "
+        raise ValueError(f"{name} has dtype {dtype}; it must hold {real}numbers, {accepted}.")
     if is_concrete(value) and not np.all(inside(np.asarray(value))):
         raise ValueError(f"{name} is {value}; it must be {accepted}.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 from jaxtyping import Float, Int, Real
@@ -68,8 +69,23 @@ class Summary:
 
     def merge(self, other: "Summary") -> "Summary":
         """The summary of both parts of the data together."""
-        top = jnp.maximum(self.log_scale, other.log_scale)
-        return Summary(top, self._rescaled(top) + other._rescaled(top))
+        if not isinstance(other, Summary):
+            raise ValueError(
+                f"other is a {type(other).__name__}; it must be what crt.summarise returns."
+            )
+        if self._shape() != other._shape():
+            raise ValueError(
+                f"other has features, rows and columns {other._shape()} and this summary has "
+                f"{self._shape()}; both must come from the same omega and equally many columns."
+            )
+        errors.same_batch("this summary", self.sums, "other", other.sums)
+        arrays = promote(self.log_scale, self.sums, other.log_scale, other.sums)
+        one, two = Summary(*arrays[:2]), Summary(*arrays[2:])
+        top = jnp.maximum(one.log_scale, two.log_scale)
+        return Summary(top, one._rescaled(top) + two._rescaled(top))
+
+    def _shape(self) -> tuple[int, ...]:
+        return (self.log_scale.shape[-1], *self.sums.shape[-2:])
 
     def all_reduce(self, axis_name: str) -> "Summary":
         """The summary of the rows of all devices along a mapped axis."""
@@ -190,6 +206,23 @@ def _checked(
     return [projections, *arrays]
 
 
+def _checked_summary(mechanism: Mechanism, omega: Array, x: Array, summary: Summary) -> None:
+    """Refuses a summary that is none, or of other features than those of x."""
+    if not isinstance(summary, Summary):
+        raise ValueError(
+            f"summary is a {type(summary).__name__}; it must be what crt.summarise returns."
+        )
+    features = omega.shape[-2]
+    rows = features * (2 if mechanism.complex_features else 1)
+    given = summary.log_scale.shape[-1], summary.sums.shape[-2]
+    if given != (features, rows):
+        raise ValueError(
+            f"summary has {given[0]} features in {given[1]} rows; for {type(mechanism).__name__} "
+            f"and this omega it must have {features} in {rows}."
+        )
+    errors.same_batch("x", x, "summary", summary.sums)
+
+
 def _values(c: ArrayLike, y: Array) -> Array:
     values = errors.points("c", c, axes="(..., rows, columns)")
     if values.shape[-2] != y.shape[-2]:
@@ -203,15 +236,20 @@ def _values(c: ArrayLike, y: Array) -> Array:
 
 def _one_hot(labels: ArrayLike, num_classes: int, y: Array) -> Float[Array, "*batch l classes"]:
     errors.whole("num_classes", num_classes)
-    classes = jnp.asarray(labels)
+    classes = errors.array_of("labels", labels, "integers")
     if not jnp.issubdtype(classes.dtype, jnp.integer) or classes.shape[-1:] != y.shape[-2:-1]:
         raise ValueError(
             f"labels has dtype {classes.dtype} and shape {classes.shape}; it must hold one integer "
             f"for each of the {y.shape[-2]} rows of y."
         )
-    if errors.is_concrete(classes) and not ((classes >= 0) & (classes < num_classes)).all():
-        raise ValueError(f"labels must lie in 0, ..., num_classes - 1 = {num_classes - 1}.")
-    return jax.nn.one_hot(classes, num_classes)
+    if errors.is_concrete(classes):
+        # In NumPy: a function that is traced may hold concrete labels.
+        known = np.asarray(classes)
+        if not ((known >= 0) & (known < num_classes)).all():
+            raise ValueError(f"labels must lie in 0, ..., num_classes - 1 = {num_classes - 1}.")
+    one_hot = jax.nn.one_hot(classes, num_classes)
+    errors.same_batch("labels", one_hot, "y", y)
+    return one_hot
 
 
 def summarise(
@@ -243,9 +281,11 @@ def read_scaled(
     Ratios of the k columns need v alone, and are right where e^t over- or underflows.
     """
     projections, points = _checked(mechanism, omega, kernel, chunk, x=x)
-    values, scale = _read(
-        mechanism, *_promote(mechanism, projections, points), summary, kernel, chunk
+    _checked_summary(mechanism, projections, points, summary)
+    projections, points, *own = _promote(
+        mechanism, projections, points, summary.log_scale, summary.sums
     )
+    values, scale = _read(mechanism, projections, points, Summary(*own), kernel, chunk)
     return values / projections.shape[-2], scale
 
 
@@ -292,9 +332,11 @@ def apply_kernel(
     kernel: str = "gaussian",
     chunk: int = CHUNK,
 ) -> Float[Array, "*batch n k"]:
-    """(n, k) ≈ K(x, y) @ c in O((n+l)M(d+k)) time; memory of `chunk` rows, never an n × l array.
+    """(n, k) ≈ K(x, y) @ c in O((n+l)M(d+k)) time, never an n × l array.
 
-    eq-rfappr: features of y are summed against c, features of x read the sums.
+    eq-rfappr: features of y are summed against c, features of x read the sums. Beside its arguments
+    and its result it holds O(chunk·M + Mk) numbers, and one scale for each row of x; its gradient
+    also holds an O(Mk) summary for each chunk of y.
     """
     _checked(mechanism, omega, kernel, chunk, x=x, y=y)
     summary = summarise(mechanism, omega, y, c, kernel=kernel, chunk=chunk)

@@ -29,6 +29,7 @@ def _softmax(x: Array, y: Array) -> Array:
 def _exact(kernel, x: ArrayLike, y: ArrayLike) -> Array:
     rows, columns = errors.points("x", x), errors.points("y", y)
     errors.same_dim("x", rows, "y", columns)
+    errors.same_batch("x", rows, "y", columns)
     return kernel(*promote(rows, columns)).astype(common_dtype(rows, columns))
 
 

@@ -45,8 +45,9 @@ def _root(
 
 
 def rho(statistics: Statistics) -> Float[Array, ""]:
-    """ρ* of OPRF (thm-minvar)."""
-    return formulas.rho_star(statistics.squared_norm(1.0), statistics.dim)
+    """ρ* of OPRF (thm-minvar), at least the smallest normal number, where its squares overflow."""
+    best = formulas.rho_star(statistics.squared_norm(1.0), statistics.dim)
+    return jnp.maximum(best, jnp.finfo(best.dtype).tiny)
 
 
 def gerf_minus(z: Float[Array, ""], d: int) -> Float[Array, ""]:

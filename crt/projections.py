@@ -12,9 +12,10 @@ from crt import errors
 def iid(
     key: PRNGKeyArray | Shaped[Array, "..."], m: int, d: int, dtype: DTypeLike | None = None
 ) -> Float[Array, "{m} {d}"]:
-    """m independent rows from N(0, I_d). O(md)."""
+    """m independent rows from N(0, I_d), float32 or float64 (`dtype`). O(md)."""
     errors.whole("m", m)
     errors.whole("d", d)
+    errors.floating("dtype", dtype)
     return jax.random.normal(key, (m, d), dtype)
 
 
@@ -24,10 +25,12 @@ def orthogonal(
     """m rows, each N(0, I_d), exactly orthogonal within consecutive blocks of d rows.
 
     Directions are rows of Haar-distributed orthogonal matrices, one independent matrix per block
-    (the last one may be cut); lengths are independent and χ_d-distributed. O(md²).
+    (the last one may be cut); lengths are independent and χ_d-distributed. float32 or float64
+    (`dtype`). O(md²).
     """
     errors.whole("m", m)
     errors.whole("d", d)
+    errors.floating("dtype", dtype)
     directions_key, lengths_key = jax.random.split(key)
     blocks = -(-m // d)
     directions = jax.random.orthogonal(directions_key, d, (blocks,), dtype).reshape(-1, d)[:m]

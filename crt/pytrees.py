@@ -14,8 +14,9 @@ def pytree(cls: Class) -> Class:
 
     A pytree is rebuilt without `__init__`: transformations put tracers, batched arrays and
     placeholders into the fields, and none of them is the user's input, which `__init__` checks.
+    Two instances are equal only if they are one object: fields that are arrays have no truth value.
     """
-    made = dataclass(frozen=True)(cls)
+    made = dataclass(frozen=True, eq=False)(cls)
     names = tuple(field.name for field in fields(made))
 
     def flatten(tree: Any) -> tuple[tuple[Any, ...], None]:

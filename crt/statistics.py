@@ -74,14 +74,31 @@ def _checked_mask(name: str, mask: ArrayLike, rows: Array) -> Bool[Array, " n"]:
     return keep
 
 
+def _kept(
+    name: str, x: ArrayLike, mask_name: str, mask: ArrayLike | None
+) -> tuple[Float[Array, "n d"], Bool[Array, " n"]]:
+    """The rows, 0 where the mask is false, and the mask. Only kept rows must be finite."""
+    rows = errors.points(name, x, axes="(rows, dim)", empty=True, finite=mask is None)
+    if mask is None:
+        return rows, jnp.ones(rows.shape[:1], bool)
+    keep = _checked_mask(mask_name, mask, rows)
+    # Before any sum: a NaN times a gradient of 0 is NaN.
+    rows = jnp.where(keep[:, None], rows, 0)
+    errors.all_finite(name, rows)
+    return rows, keep
+
+
 def moments(x: Real[ArrayLike, "n d"], mask: Bool[ArrayLike, " n"] | None = None) -> Moments:
     """Moments of the rows of x, of those where the mask is true if one is given. O(nd).
 
     There may be no rows: a device or a chunk may hold none of the data.
     """
-    rows = errors.points("x", x, axes="(rows, dim)", empty=True)
+    rows, keep = _kept("x", x, "mask", mask)
     (values,) = promote(rows)
-    keep = jnp.ones(values.shape[:1], bool) if mask is None else _checked_mask("mask", mask, rows)
+    return _moments(values, keep)
+
+
+def _moments(values: Float[Array, "n d"], keep: Bool[Array, " n"]) -> Moments:
     weight = keep[:, None]
     count = jnp.sum(keep, dtype=values.dtype)
     size = jnp.maximum(count, 1)
@@ -154,14 +171,8 @@ def collect(
     y_mask: Bool[ArrayLike, " m"] | None = None,
 ) -> Statistics:
     """Statistics of x (n, d) and y (m, d); rows whose mask is false do not count. O((n+m)d)."""
-    one, other = (
-        errors.points(name, value, axes="(rows, dim)", empty=True)
-        for name, value in (("x", x), ("y", y))
-    )
+    one, keep_x = _kept("x", x, "x_mask", x_mask)
+    other, keep_y = _kept("y", y, "y_mask", y_mask)
     errors.same_dim("x", one, "y", other)
-    masks = [
-        None if mask is None else _checked_mask(name, mask, rows)
-        for name, mask, rows in (("x_mask", x_mask, one), ("y_mask", y_mask, other))
-    ]
     one, other = promote(one, other)
-    return Statistics(moments(one, masks[0]), moments(other, masks[1]))
+    return Statistics(_moments(one, keep_x), _moments(other, keep_y))

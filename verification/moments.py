@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+LARGEST = math.log(np.finfo(float).max)
 TERMS = 120
 """Terms of the series; the terms kept last must not matter, which is asserted."""
 
@@ -122,12 +123,17 @@ class DiscreteProduct:
     chance: float = 0.5
 
     def raw(self, k: int) -> float:
-        """E X^k."""
-        return math.exp(k * self.log_factor) * float(np.prod(self._coordinates(k)))
+        """E X^k, infinite where float64 cannot hold it."""
+        logs, signs = self._coordinates(k)
+        log_size = k * self.log_factor + float(np.sum(logs))
+        size = math.exp(log_size) if log_size < LARGEST else math.inf
+        return float(np.prod(signs)) * size
 
-    def _coordinates(self, k: int) -> np.ndarray:
+    def _coordinates(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """log|factor| and sign of every coordinate's factor."""
         if self.poisson is not None:
-            return np.exp((k - 1) * self.poisson + self.c**k * self.poisson ** (1 - k))
+            logs = (k - 1) * self.poisson + self.c**k * self.poisson ** (1 - k)
+            return logs, np.ones_like(logs)
         counts = np.arange(TERMS)
         log_factorials = np.cumsum(np.log(np.maximum(counts, 1)))
         size = np.maximum(np.abs(self.c), np.finfo(float).tiny)[:, None]
@@ -135,7 +141,8 @@ class DiscreteProduct:
         signs = np.where(self.c < 0, -1.0, 1.0)[:, None] ** (k * counts)
         terms = signs * np.exp(counts * slope - k * log_factorials)
         assert np.all(np.abs(terms[:, -1]) <= 1e-17 * np.max(np.abs(terms), axis=1))
-        return self.chance ** (1 - k) * np.sum(terms, axis=1)
+        sums = np.sum(terms, axis=1)
+        return np.log(np.abs(sums)) + (1 - k) * math.log(self.chance), np.sign(sums)
 
     def single(self) -> Moments:
         """Of one product."""

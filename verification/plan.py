@@ -38,7 +38,7 @@ class Budget:
 
 
 BUDGETS = {
-    "quick": Budget(60, 2, 120, 1, False),
+    "quick": Budget(60, 2, 48, 1, False),
     "standard": Budget(1_000, 6, 1_000, 4, True),
     "full": Budget(20_000, 20, None, 40, True),
 }

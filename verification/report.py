@@ -5,6 +5,7 @@ from typing import Any
 
 from derivations.library import load_handovers
 from verification.claims import load_claims
+from verification.faults import CATALOGUE
 from verification.plan import FALSE_ALARM
 from verification.registry import load_checks
 from verification.runs import Finished, Unit, plain
@@ -25,6 +26,7 @@ def gather(units: Sequence[Unit], finished: Sequence[Finished]) -> dict[str, Any
             "checks": kinds["check"],
             "formulas": kinds["accuracy"],
             "mutants": _mutants(kinds["mutants"]),
+            "faults": dict(CATALOGUE),
             "errata": [
                 erratum | {"notebook": stem}
                 for stem, given in load_handovers().items()

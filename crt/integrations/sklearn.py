@@ -41,12 +41,13 @@ POSITIVE = (PosRF, OPRF, PoisRFPlus, GeomRFPlus)
 
 def _width_of(gamma: float | int | str, x: np.ndarray) -> float:
     """γ; "scale" is 1/(d·Var X), 1 for constant data."""
-    if gamma == "scale":
+    if isinstance(gamma, str) and gamma == "scale":
         variance = float(x.var(dtype=np.float64))
         return 1 / (x.shape[1] * variance) if variance > 0 else 1.0
     number = isinstance(gamma, Real) and not isinstance(gamma, bool)
     if not number or not 0 < float(gamma) < np.inf:
-        raise ValueError(f"gamma is {gamma!r}; it must be 'scale' or a positive number.")
+        given = repr(gamma) if number or isinstance(gamma, str) else f"a {type(gamma).__name__}"
+        raise ValueError(f"gamma is {given}; it must be 'scale' or a positive number.")
     return float(gamma)
 
 
@@ -63,7 +64,13 @@ def _fit_mechanism(mechanism: str | Mechanism, points: np.ndarray) -> Mechanism:
     errors.one_of("mechanism", mechanism, MECHANISMS)
     rows = padded(points)
     mask = np.arange(len(rows)) < len(points)
-    return jax.tree.map(np.asarray, _fitted(rows, mask, mechanism))
+    fitted = jax.tree.map(np.asarray, _fitted(rows, mask, mechanism))
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(fitted)):
+        raise ValueError(
+            f"X has norms for which the parameters of {mechanism!r} overflow in {points.dtype}; "
+            "the entries of X, or gamma, must be smaller."
+        )
+    return fitted
 
 
 @partial(jax.jit, static_argnames=("name",))

@@ -72,11 +72,12 @@ class Mechanism:
     ) -> Kind:
         """The mechanism with the parameters optimal between x (n, d) and y (m, d). O((n+m)d).
 
-        Works under `jit`, and under `vmap` over heads; rows whose mask is false do not count. Where
-        the masks leave no row, the parameters are those of data that are all zero.
+        Works under `jit`, and under `vmap` over heads; rows whose mask is false do not count, even
+        if they hold NaN. Where the masks leave no row, the parameters are those of data that are
+        all zero.
         """
-        errors.points("x", x, axes="(rows, dim)")
-        errors.points("y", y, axes="(rows, dim)")
+        errors.points("x", x, axes="(rows, dim)", finite=x_mask is None)
+        errors.points("y", y, axes="(rows, dim)", finite=y_mask is None)
         return cls.from_statistics(collect(x, y, x_mask=x_mask, y_mask=y_mask))
 
     def sample(
@@ -88,9 +89,14 @@ class Mechanism:
         *,
         dtype: DTypeLike | None = None,
     ) -> Float[Array, "{num_features} {dim}"]:
-        """Projections ω (M, d): independent rows, or orthogonal within blocks of d (Haar)."""
+        """Projections ω (M, d): independent rows, or orthogonal within blocks of d (Haar).
+
+        `dtype` is float32 or float64, by default JAX's own: in fewer bits counts are not whole.
+        """
         errors.whole("num_features", num_features)
         errors.whole("dim", dim)
+        errors.floating("dtype", dtype)
+        self.check_one(dim)
         self._check_orthogonal(orthogonal)
         return self.draw(key, num_features, dim, orthogonal, dtype)
 
@@ -224,6 +230,7 @@ class Mechanism:
         one = errors.points("x", x, axes="(..., dim)")
         other = errors.points("y", y, axes="(..., dim)")
         errors.same_dim("x", one, "y", other)
+        errors.same_batch("x", one, "y", other, own=1)
         self.check_dim(one.shape[-1])
         one, other = promote(one, other)
         return one, other

@@ -41,7 +41,11 @@ def check_chance(value: object) -> None:
 
 
 def poisson(key: Array, rates: Array, num_features: int, dim: int, dtype) -> Array:
-    """Counts ω (M, d), ω_l ~ Poisson(λ_l)."""
+    """Counts ω (M, d), ω_l ~ Poisson(λ_l).
+
+    float32 holds whole numbers up to 2²⁴ exactly. With rates near or above it the counts are
+    rounded to even ones, and the signs of odd powers are lost: draw with dtype float64 there.
+    """
     counts = jax.random.poisson(key, rates, (num_features, dim))
     return counts.astype(dtype or jnp.result_type(float))
 
@@ -117,7 +121,6 @@ class Poisson(Discrete):
     """Poisson laws, one rate or one per coordinate."""
 
     def draw(self, key: Array, num_features: int, dim: int, orthogonal: bool, dtype) -> Array:
-        self.check_dim(dim)
         return poisson(key, jnp.asarray(self.parameter()), num_features, dim, dtype)
 
     def constants(self, omega: Array) -> tuple[Array, Array]:

@@ -135,6 +135,7 @@ class GERF(Exponential):
             self.A,
             "finite with Re(1-8A) > 0, where the variance is finite",
             lambda a: np.isfinite(a) & (1 - 8 * np.real(a) > 0),
+            kinds=(jnp.number,),
         )
         errors.parameter("s", self.s, "+1 or -1", lambda s: (s == 1) | (s == -1))
 

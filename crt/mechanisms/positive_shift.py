@@ -3,7 +3,9 @@
     x̂ = max(x - shift, 0) + ε,    ε = 1e-8,
 
 keeps K and makes every feature positive. `shift` is the least value of each coordinate in the
-fitted data; a new point below it is clamped, which biases its estimates (clamp-bias).
+fitted data; a new point below it is clamped, which biases its estimates (clamp-bias). Below the
+shift a coordinate has gradient 0. At the shift, where the derivative jumps, it is half of the one
+above it, as large as ω/ε.
 """
 
 from typing import ClassVar

@@ -146,7 +146,8 @@ def _error_table(numbers: dict[str, Any], size: Size) -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
-    size, name = (QUICK, "bench_features.quick") if options.quick else (FULL, "bench_features")
+    size, preset = (QUICK, "quick") if options.quick else (FULL, "laptop")
+    name = f"bench_features.{preset}"
     start = time.monotonic()
     try:
         ledger = runs.Ledger(options.results / "units" / f"{name}.jsonl")

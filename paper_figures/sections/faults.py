@@ -4,7 +4,7 @@ from paper_figures.markup import Markup, count, element, join, prose, row, table
 from paper_figures.results import Results
 from paper_figures.sections.links import heading, verdict
 
-HEAD = ("Fault", "Noticed", "By the check")
+HEAD = ("Fault", "What was changed", "Noticed", "By the check")
 
 
 def render(results: Results) -> Markup | None:
@@ -16,7 +16,8 @@ def render(results: Results) -> Markup | None:
     if not faults:
         return None
     ordered = sorted(faults.items(), key=lambda each: all(caught for _, caught in each[1]))
-    rows = [_fault(fault, judged) for fault, judged in ordered]
+    known = (results.verification or {}).get("faults", {})
+    rows = [_fault(fault, known.get(fault, ""), judged) for fault, judged in ordered]
     lead = (
         f"A check that cannot fail proves nothing. {count(len(faults), 'fault was', 'faults were')}"
         " put into formulas, samplers and features on purpose; every check ran again on each fault "
@@ -25,7 +26,7 @@ def render(results: Results) -> Markup | None:
     return join([heading("Planted faults", lead), table(HEAD, rows, "Planted faults", "faults")])
 
 
-def _fault(fault: str, judged: list[tuple[str, bool]]) -> Markup:
+def _fault(fault: str, change: str, judged: list[tuple[str, bool]]) -> Markup:
     ok = all(caught for _, caught in judged)
     links = [
         join([element("a", name, href=f"#check-{name}", class_="id"), "" if caught else " ✗"])
@@ -33,5 +34,5 @@ def _fault(fault: str, judged: list[tuple[str, bool]]) -> Markup:
     ]
     # A fault is called by an identifier or by a phrase.
     name = prose(fault) if " " in fault else element("span", fault, class_="id")
-    cells = (name, verdict(ok, "noticed", "missed"), join(links, ", "))
+    cells = (name, prose(change), verdict(ok, "noticed", "missed"), join(links, ", "))
     return row(*cells, classes=None if ok else "failed")

@@ -198,6 +198,16 @@ def test_verdict_names_the_uniform_average_that_loses(monkeypatch: pytest.Monkey
     assert best.verdict.endswith(f"errs by {best.uniform_error:.3g}.")
 
 
+def test_verdict_names_a_uniform_average_better_than_the_wanted_error() -> None:
+    points = normals(9, 4, 0.3, 7)
+    near = crt.choose(points, points, error=jnp.float32(0.5), budget=500)
+    assert near.uniform_error < near.predicted_error <= 0.5
+    assert near.verdict.startswith(f"{near.mechanism.name} with {near.num_features} ")
+    assert f"errs by {near.uniform_error:.3g} only, so random features lose" in near.verdict
+    for error in (0.5, np.float32(0.5), np.array(0.5)):
+        assert crt.choose(points, points, error=error, budget=500).verdict == near.verdict
+
+
 def test_rows_of_a_set_against_itself_keep_the_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
     # Corners of a simplex: all pairs are alike but for the diagonal, so no choice of rows matters.
     only(monkeypatch, "trig")

@@ -16,6 +16,8 @@ X, Y, C = np.ones((4, 3)), np.ones((5, 3)), np.ones((5, 2))
 OMEGA = np.ones((6, 3))
 KEY = jax.random.key(0)
 BAD = np.array([[1.0, np.nan, 0.0]])
+SUMMARY = crt.summarise(crt.PosRF(), OMEGA, Y, C)
+PAIR = crt.summarise(crt.PosRF(), OMEGA, np.stack([Y, Y]), np.stack([C, C]))
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +105,27 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: crt.OPRF(np.array([0.5, 0.6])).features(X, OMEGA),
         r"rho has shape \(2,\); it must be one number.*vmap",
     ),
+    "batch of mechanisms in sample": (
+        lambda: crt.PoisRF(np.array([0.5, 0.6])).sample(KEY, 4, 3),
+        r"rate has shape \(2,\); it must be one number.*vmap",
+    ),
+    "dim of shift in sample": (
+        lambda: crt.GeomRFPlus(0.5, np.zeros(4)).sample(KEY, 4, 3),
+        r"shift has shape \(4,\) and the data have 3 coordinates",
+    ),
+    "narrow projections": (
+        lambda: crt.PoisRF(1.0).sample(KEY, 4, 3, dtype=jnp.bfloat16),
+        r"dtype is bfloat16; it must be float32 or float64",
+    ),
+    "narrow normals": (
+        lambda: crt.projections.iid(KEY, 4, 3, np.dtype("float16")),
+        r"dtype is float16; it must be float32 or float64",
+    ),
+    "whole projections": (
+        lambda: crt.projections.orthogonal(KEY, 4, 3, int),
+        r"dtype is int; it must be float32 or float64",
+    ),
+    "no dtype": (lambda: crt.PosRF().sample(KEY, 4, 3, dtype="wide"), r"dtype is wide; it must"),
     "orthogonal discrete": (
         lambda: crt.PoisRF(1.0).sample(KEY, 4, 3, orthogonal=True),
         r"orthogonal is True, but PoisRF .* must be False",
@@ -116,8 +139,15 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "a rate of 0": (lambda: crt.OptPoisRF(np.array([1.0, 0.0])), r"rates is .*; it must be pos"),
     "rates in a list": (
         lambda: crt.OptPoisRF([1.0, 2.0]),  # pyright: ignore[reportArgumentType]
-        r"rates is a list; it must be positive and finite",
+        r"rates is a list; it must be a number or an array, positive and finite",
     ),
+    "complex rho": (lambda: crt.OPRF(0.5 + 0j), r"rho has dtype complex128; .* real numbers, in"),
+    "bool rate": (lambda: crt.PoisRF(True), r"rate has dtype bool; it must hold real numbers"),
+    "text as p": (
+        lambda: crt.GeomRF(np.array("a")),  # pyright: ignore[reportArgumentType]
+        r"p has dtype <U1; it must hold real numbers",
+    ),
+    "bool A": (lambda: crt.GERF(False, 1.0), r"A has dtype bool; it must hold numbers, finite"),
     "p = 1": (lambda: crt.GeomRF(1.0), r"p is 1\.0; it must be strictly between 0 and 1"),
     "p NaN": (lambda: crt.GeomRFPlus(np.nan, np.zeros(3)), r"p is nan; it must be strictly"),
     "shift NaN": (lambda: crt.GeomRFPlus(0.5, np.array([np.nan])), r"shift is \[nan\]; .* finite"),
@@ -141,6 +171,50 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "leading axes": (
         lambda: crt.estimate_kernel(crt.PosRF(), OMEGA, X[None][[0, 0]], Y[None][[0, 0, 0]]),
         r"x has leading axes \(2,\) and y has \(3,\); they must be equal or broadcast",
+    ),
+    "pairs that do not match": (
+        lambda: crt.PosRF().variance(np.ones((6, 4)), np.ones((5, 4))),
+        r"x has leading axes \(6,\) and y has \(5,\); they must be equal or broadcast",
+    ),
+    "leading axes of exact kernels": (
+        lambda: crt.kernels.softmax(X[None][[0, 0]], Y[None][[0, 0, 0]]),
+        r"x has leading axes \(2,\) and y has \(3,\); they must be equal or broadcast",
+    ),
+    "huge integer": (
+        lambda: crt.PosRF().features([[10**30, 0, 0]], OMEGA),  # pyright: ignore[reportArgumentType]
+        r"x holds an integer too large for JAX; it must be an array of real numbers",
+    ),
+    "no summary": (
+        lambda: crt.read(crt.PosRF(), OMEGA, X, X),  # pyright: ignore[reportArgumentType]
+        r"summary is a ndarray; it must be what crt\.summarise returns",
+    ),
+    "summary of other features": (
+        lambda: crt.read_scaled(crt.PosRF(), OMEGA[:4], X, SUMMARY),
+        r"summary has 6 features in 6 rows; for PosRF and this omega it must have 4 in 4",
+    ),
+    "summary of real features": (
+        lambda: crt.read(crt.TrigRF(), OMEGA, X, SUMMARY),
+        r"summary has 6 features in 6 rows; for TrigRF .* must have 6 in 12",
+    ),
+    "leading axes of a summary": (
+        lambda: crt.read(crt.PosRF(), OMEGA, X[None][[0, 0, 0]], PAIR),
+        r"x has leading axes \(3,\) and summary has \(2,\); they must be equal or broadcast",
+    ),
+    "merge with no summary": (
+        lambda: SUMMARY.merge(None),  # pyright: ignore[reportArgumentType]
+        r"other is a NoneType; it must be what crt\.summarise returns",
+    ),
+    "merge with other columns": (
+        lambda: SUMMARY.merge(crt.summarise(crt.PosRF(), OMEGA, Y, C[:, :1])),
+        r"other has features, rows and columns \(6, 6, 1\) and this summary has \(6, 6, 2\); both",
+    ),
+    "labels in words": (
+        lambda: crt.classify(crt.PosRF(), OMEGA, X, Y, np.array(["a"] * 5), 2),
+        r"labels has dtype <U1; it must be an array of integers",
+    ),
+    "leading axes of labels": (
+        lambda: crt.classify(crt.PosRF(), OMEGA, X, Y[None][[0, 0]], np.zeros((3, 5), int), 2),
+        r"labels has leading axes \(3,\) and y has \(2,\); they must be equal or broadcast",
     ),
     "labels": (
         lambda: crt.classify(crt.PosRF(), OMEGA, X, Y, np.ones(5), 2),
@@ -180,7 +254,11 @@ def test_shapes_and_names_are_checked_at_trace_time_and_values_are_not() -> None
 
 def test_good_input_passes_every_check() -> None:
     assert errors.real("x", np.arange(3)).dtype == jnp.float32
+    assert errors.real("x", np.array([2**40])) == 2.0**40
     assert errors.points("x", X).shape == X.shape
     assert errors.points("x", X[:0], empty=True).shape == (0, 3)
     errors.same_batch("x", jnp.ones((2, 1, 4, 3)), "y", jnp.ones((5, 4, 3)))
     errors.parameter("p", np.float32(0.5), "positive", lambda p: p > 0)
+    errors.parameter("p", jnp.bfloat16(0.5), "positive", lambda p: p > 0)
+    for dtype in (None, float, jnp.float32, "float64"):
+        errors.floating("dtype", dtype)

@@ -106,6 +106,35 @@ def test_summaries_merge(name: str) -> None:
     assert (abs(alone - mean @ cases.C) > wide).any() and (none == 0).all()
 
 
+def test_labels_may_be_held_by_a_traced_function() -> None:
+    mechanism, omega = crt.PosRF(), cases.projections("pos", FEATURES)
+    labels, wrong = jnp.array([0, 2, 1, 0]), jnp.array([0, 3, 1, 0])
+
+    def classes(x, labels=labels):
+        return crt.classify(mechanism, omega, x, cases.Y, labels, 3)
+
+    np.testing.assert_array_equal(jax.jit(classes)(cases.X), classes(cases.X))
+    with pytest.raises(ValueError, match="labels must lie in 0"):
+        jax.jit(lambda x: classes(x, wrong))(cases.X)
+
+
+def test_a_wide_summary_is_read_in_its_own_precision() -> None:
+    mechanism, omega, mean, bound = scene("oprf")
+    wide = bound @ abs(cases.C) * len(cases.Y)
+    with jax.enable_x64(True):
+        summary = crt.summarise(mechanism, omega, cases.Y, cases.C)
+        narrow = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), summary)
+        x = jnp.asarray(cases.X, jnp.float32)
+        sums, log_scale = crt.read_scaled(mechanism, jnp.asarray(omega, jnp.float32), x, summary)
+        assert sums.dtype == log_scale.dtype == jnp.float64
+        both = narrow.merge(summary)
+        assert both.sums.dtype == jnp.float64
+        values = np.asarray(crt.read(mechanism, omega, cases.X, both))
+    # One of the two halves was rounded to float32.
+    assert (abs(values - 2 * mean @ cases.C) <= wide * np.finfo("f4").eps / EPS).all()
+    assert (values != 0).all()
+
+
 def test_output_dtype_is_the_input_dtype() -> None:
     mechanism = crt.OPRF(0.6)
     omega = mechanism.sample(jax.random.key(0), 8, cases.DIM)

@@ -138,3 +138,9 @@ def test_extreme_data(n: int, d: int, x64: bool) -> None:
         assert (np.asarray(fitted["optpois"].rates) > 0).all()
         assert set(np.asarray(fitted["gerf"].s)) <= {1.0, -1.0}
         assert rho[0] == 1 and rho[-1] < 1e-5
+
+
+def test_rho_stays_positive_where_squares_overflow() -> None:
+    for norm in (1e12, 1e30):
+        points = np.full((2, 3), norm)
+        assert 0 < np.asarray(crt.OPRF.fit(points, points).rho) <= 1

@@ -39,7 +39,7 @@ ways = {
     "features": by_mesh(features, (PART, P(), P(), P()), P()),
     "jit": jax.jit(crt.apply_kernel),
 }
-for name in ("trig", "oprf", "geom"):
+for name in ("trig", "oprf", "gerf", "geom", "pois+"):
     m = crt.MECHANISMS[name].fit(x, y)
     omega = m.sample(jax.random.key(1), 64, 4)
     alone = np.asarray(crt.apply_kernel(m, omega, x, y, c))

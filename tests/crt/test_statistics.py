@@ -70,6 +70,27 @@ def test_masked_rows_do_not_count() -> None:
         assert close(empty.shift(jnp.asarray(low), 1e-8).mean, empty.mean)
 
 
+@pytest.mark.parametrize("name", [name for name in crt.MECHANISMS if name not in ("trig", "pos")])
+def test_nan_in_masked_rows_reaches_neither_parameters_nor_gradients(name: str) -> None:
+    keep = np.arange(7) != 3
+    clean, spoiled = (jnp.asarray(np.where(keep[:, None], 0.3 * X, by)) for by in (0, np.nan))
+
+    def total(x):
+        fitted = crt.MECHANISMS[name].fit(x, 0.3 * Y, x_mask=keep)
+        return sum(jnp.sum(jnp.real(leaf)) for leaf in jax.tree.leaves(fitted))
+
+    for value in (total, jax.grad(total)):
+        np.testing.assert_array_equal(value(spoiled), value(clean))
+    slope = np.asarray(jax.grad(total)(spoiled))
+    assert (slope[3] == 0).all() and (slope != 0).any()
+
+
+def test_nan_in_a_kept_row_is_refused() -> None:
+    spoiled = np.where(np.arange(7)[:, None] == 3, np.nan, X)
+    with pytest.raises(ValueError, match="x holds NaN or infinity"):
+        collect(spoiled, Y, x_mask=np.arange(7) != 2)
+
+
 @pytest.mark.parametrize("name", crt.MECHANISMS)
 def test_masked_fit_is_the_fit_of_the_kept_rows(name: str) -> None:
     keep = np.arange(7) != 3

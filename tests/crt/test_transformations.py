@@ -59,6 +59,14 @@ def test_round_trip_as_a_pytree(name: str) -> None:
     assert jax.tree.leaves(jax.tree.map(lambda _: None, mechanism)) == []
 
 
+@pytest.mark.parametrize("name", cases.MECHANISMS)
+def test_equality_is_identity(name: str) -> None:
+    mechanism = cases.MECHANISMS[name]
+    again = jax.tree.map(np.copy, mechanism)
+    assert mechanism == mechanism and again != mechanism
+    assert len({mechanism, again}) == 2
+
+
 @pytest.mark.parametrize("name", ["oprf", "geom+"])
 def test_a_batch_of_mechanisms_under_vmap(name: str) -> None:
     x = jnp.stack([jnp.asarray(X, "f4"), 2 * jnp.asarray(X, "f4")])

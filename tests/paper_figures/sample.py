@@ -112,6 +112,7 @@ def verification() -> dict[str, Any]:
         "mutants": {"killed": 118, "equivalent": 1, "survived": 0, "not killed": [
             {"formula": "rho_star", "change": "2*d -> d*2", "verdict": "equivalent",
              "evidence": "the difference is 0"}]},
+        "faults": {"raw-qr": "the signs of a QR factorisation are left as they come"},
         "errata": [
             {"id": "thm-uniform", "place": "Theorem 4.3", "printed": "M = 95 suffices",
              "why": "D⁴ is dropped", "right": "M >= 1270", "evidence": "d = 1, R² = 10",

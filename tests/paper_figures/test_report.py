@@ -49,6 +49,7 @@ def test_every_claim_check_fault_and_erratum_appears(put, words) -> None:
     for check in words["checks"]:
         assert f'id="check-{check["id"]}"' in page and check["summary"] in page
         assert all(fault in page for fault in check["planted"])
+    assert "the signs of a QR factorisation are left as they come" in page
     for erratum in words["errata"]:
         assert erratum["printed"] in page and erratum["why"] in page
     assert (

@@ -26,7 +26,14 @@ SOME = (
     "law-orthogonal-d3",
     "law-optpois",
 )
-QUICK = ("mean-pos-orthogonal-d8", "mean-geom-iid-d3", "law-orthogonal-d3")
+QUICK = (
+    "mean-pos-iid-d3",
+    "mean-pos-orthogonal-d3",
+    "mean-pos-orthogonal-d8",
+    "mean-oprf-iid-d1",
+    "mean-geom-iid-d3",
+    "law-orthogonal-d3",
+)
 """Checks whose planted faults are looked at in every run of the tests."""
 
 

@@ -245,6 +245,7 @@ def test_the_data_are_not_kept(kind: Any) -> None:
         ({"mechanism": crt.OptPoisRF(np.ones(5))}, "3 coordinates"),
         ({"gamma": -1.0}, "gamma is -1.0; it must be 'scale' or a positive number"),
         ({"gamma": "auto"}, "gamma is 'auto'"),
+        ({"gamma": np.ones(3)}, "gamma is a ndarray; it must be 'scale' or a positive number"),
         ({"n_components": 0}, "n_components is 0; it must be an integer of at least 1"),
         ({"n_components": 2.5}, "n_components is 2.5"),
         ({"mechanism": "pois", "orthogonal": True}, "orthogonal is True"),
@@ -253,6 +254,13 @@ def test_the_data_are_not_kept(kind: Any) -> None:
 def test_wrong_options_are_named(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence.replace("(", r"\(")):
         RandomFeatures(**options).fit(normal())
+
+
+@pytest.mark.parametrize("name", ["gerf", "pois"])
+def test_parameters_that_overflow_are_named(name: str) -> None:
+    x = 1e30 * normal().astype(np.float32)
+    with pytest.raises(ValueError, match=f"X has norms for which the parameters of '{name}'"):
+        RandomFeatures(name).fit(x)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -46,6 +46,16 @@ def test_command_writes_numbers_manifest_and_times(
     ]
 
 
+@pytest.mark.parametrize(("options", "preset"), [([], "laptop"), (["--quick"], "quick")])
+def test_results_are_named_by_their_preset(
+    options: list[str], preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(features, "measure", lambda *_: ({}, {}))
+    monkeypatch.setattr(features, "missed", lambda _: [])
+    assert features.main([*options, "--json", "--results", str(tmp_path)]) == 0
+    assert (tmp_path / f"bench_features.{preset}.json").exists()
+
+
 def test_results_that_cannot_be_written_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,10 +115,10 @@ def test_relative_error_of_nothing_is_one() -> None:
     assert kernel_error.relative_error(np.zeros((3, 3)), np.eye(3)) == 1
 
 
-def test_medians_leave_the_first_round_out() -> None:
+def test_rounds_begin_with_each_task_in_turn() -> None:
     calls = []
     times = speed.interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3)
-    assert calls == ["a", "b"] * 4 and set(times) == {"a", "b"}
+    assert calls == ["a", "b", "b", "a"] * 2 and set(times) == {"a", "b"}
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
