@@ -21,6 +21,7 @@ def seed() -> int:
     return secrets.randbits(62)
 
 
+@pytest.mark.slow  # `make verify` measures every formula as well
 @pytest.mark.parametrize("name", load_formulas())
 def test_a_slice_of_the_bound_holds(name: str, seed: int) -> None:
     for dtype in DTYPES:

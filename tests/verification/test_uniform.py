@@ -17,7 +17,7 @@ QUICK = ("uniform-printed-radius", "uniform-printed-dimension")
 """Checks whose planted faults are looked at in every run of the tests."""
 
 
-@pytest.mark.parametrize("check", each(CHECKS, "uniform-slope", "uniform-sufficient"))
+@pytest.mark.parametrize("check", each(CHECKS))
 def test_the_shipped_code_passes(check: Check) -> None:
     holds(check)
 
