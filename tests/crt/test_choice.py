@@ -148,7 +148,7 @@ def test_monotone() -> None:
     assert reached == sorted(reached, reverse=True) and reached[-1] > 0
 
 
-@pytest.mark.parametrize("d", [4, 64])
+@pytest.mark.parametrize("d", [4, pytest.param(64, marks=pytest.mark.slow)])
 def test_regimes(d: int) -> None:
     x, y = normals(12, d, 1.0, 5), normals(9, d, 1.0, 6)
     wide = math.sqrt(d)

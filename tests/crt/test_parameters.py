@@ -118,7 +118,7 @@ def test_heads_by_vmap_and_gradients_by_finite_differences() -> None:
 
 
 @pytest.mark.parametrize("x64", [False, True])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (3, 16)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), pytest.param(3, 16, marks=pytest.mark.slow)])
 def test_extreme_data(n: int, d: int, x64: bool) -> None:
     draw = np.random.default_rng(n)
     scales = np.array([0, 1e-6, 1e-3, 1, 30, 1e4])[:, None, None] / d**0.5
