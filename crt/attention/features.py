@@ -6,6 +6,8 @@ common to all features of a query, and what is common to all keys in one feature
 normalised output and is left out.
 """
 
+from abc import ABC, abstractmethod
+
 import jax.numpy as jnp
 from jax import Array, lax
 from jaxtyping import Float
@@ -27,41 +29,41 @@ def _half_norms(x: Array, scale: Array) -> Array:
     return 0.5 * scale * jnp.sum(x**2, axis=-1)
 
 
-class Positive:
+class Positive(ABC):
     """Maps with positive features, each with its own logarithm and its own log scale."""
 
     @property
+    @abstractmethod
     def width(self) -> int:
         """Number of features."""
-        raise NotImplementedError
 
     @property
     def scales(self) -> int:
         """Number of log scales of a state: one for each feature."""
         return self.width
 
+    @abstractmethod
     def query(self, x: Array) -> tuple[Array, None]:
         """log features of a block of queries, (B, N, C, M). O(CMH)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def key(self, x: Array, transposed: bool = False) -> tuple[Array, None]:
         """log features of a block of keys, (B, N, C, M), or (B, N, M, C). O(CMH)."""
-        raise NotImplementedError
 
 
-class Signed:
+class Signed(ABC):
     """Maps whose logarithm is one number for each key; the rest is in the factor."""
 
     scales = 1
 
     @property
+    @abstractmethod
     def width(self) -> int:
         """Number of features."""
-        raise NotImplementedError
 
+    @abstractmethod
     def factor(self, x: Array) -> Array:
         """Bounded or signed features (B, N, C, R). O(CRH)."""
-        raise NotImplementedError
 
     def log_weight(self, x: Array) -> Array:
         """Logarithm of the weight of each key, (B, N, C)."""

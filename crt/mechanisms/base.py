@@ -1,5 +1,6 @@
 """What every mechanism offers; a family supplies its features and the moments of one product."""
 
+from abc import ABC, abstractmethod
 from typing import ClassVar, TypeVar
 
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ SIDES = ("x", "y")
 Kind = TypeVar("Kind", bound="Mechanism")
 
 
-class Mechanism:
+class Mechanism(ABC):
     """Random features f1(ω, x), f2(ω, y) whose product has mean K(x, y), Gaussian or softmax.
 
     Subclasses are pytrees of their parameters, numbers except for `vectors`, which have one entry
@@ -36,28 +37,34 @@ class Mechanism:
     # What a family supplies.
 
     @classmethod
+    @abstractmethod
     def from_statistics(cls: type[Kind], statistics: Statistics) -> Kind:
         """The mechanism with the parameters that are optimal for data of these statistics."""
-        raise NotImplementedError
 
+    @abstractmethod
     def draw(self, key: Array, num_features: int, dim: int, orthogonal: bool, dtype) -> Array:
-        raise NotImplementedError
+        """Projections ω (M, d)."""
 
+    @abstractmethod
     def log_values(
         self, x: Array, omega: Array, side: str, kernel: str
     ) -> tuple[Array, Array | None]:
         """log|f| and the phase, None where it is 1 everywhere."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gaussian_log_second_moment(self, x: Array, y: Array) -> Array:
-        raise NotImplementedError
+        """log E X² for the Gaussian kernel."""
 
+    @abstractmethod
     def gaussian_log_variance(self, x: Array, y: Array) -> Array:
-        raise NotImplementedError
+        """log Var X for the Gaussian kernel."""
 
     def gaussian_log_gain(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """log|G| and the sign of G = K² - E X_i X_j, two projections of one orthogonal block."""
-        raise NotImplementedError
+        """log|G| and the sign of G = K² - E X_i X_j, two projections of one orthogonal block.
+
+        Supplied by the families that have orthogonal projections.
+        """
+        raise self._not_orthogonal()
 
     # What users call.
 
@@ -97,7 +104,8 @@ class Mechanism:
         errors.whole("dim", dim)
         errors.floating("dtype", dtype)
         self.check_one(dim)
-        self._check_orthogonal(orthogonal)
+        if orthogonal and self.discrete:
+            raise self._not_orthogonal()
         return self.draw(key, num_features, dim, orthogonal, dtype)
 
     def log_features(
@@ -207,7 +215,6 @@ class Mechanism:
 
         What an orthogonal pair takes off the variance (ortho-exact), elementwise in leading axes.
         """
-        self._check_orthogonal(True)
         one, other = self._pair(x, y, kernel)
         log_gain, sign = self.gaussian_log_gain(one, other)
         return log_gain + _log_factor(one, other, kernel), sign
@@ -235,12 +242,11 @@ class Mechanism:
         one, other = promote(one, other)
         return one, other
 
-    def _check_orthogonal(self, orthogonal: bool) -> None:
-        if orthogonal and self.discrete:
-            raise ValueError(
-                f"orthogonal is True, but {type(self).__name__} draws whole numbers, which have no "
-                "orthogonal version; it must be False for discrete mechanisms."
-            )
+    def _not_orthogonal(self) -> ValueError:
+        return ValueError(
+            f"orthogonal is True, but {type(self).__name__} draws whole numbers, which have no "
+            "orthogonal version; it must be False for discrete mechanisms."
+        )
 
     def check_dim(self, dim: int) -> None:
         """Refuses data whose number of coordinates the parameters do not fit."""

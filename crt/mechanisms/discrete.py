@@ -7,6 +7,7 @@ product of logarithms and one of parities: O(LMd), no (L, M, d) array.
 Gradients in x are those of the logarithms, right where no coordinate is 0.
 """
 
+from abc import abstractmethod
 from typing import ClassVar
 
 import jax
@@ -100,13 +101,13 @@ class Discrete(Mechanism):
     discrete: ClassVar[bool] = True
     signed_features: ClassVar[bool] = True
 
+    @abstractmethod
     def parameter(self) -> ArrayLike:
         """The one parameter of the law."""
-        raise NotImplementedError
 
+    @abstractmethod
     def constants(self, omega: Array) -> tuple[Array, Array]:
         """log unit (per coordinate) and the logarithm of what is common to all x."""
-        raise NotImplementedError
 
     def log_values(
         self, x: Array, omega: Array, side: str, kernel: str
