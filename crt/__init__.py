@@ -6,15 +6,12 @@ from crt import formulas, kernels, parameters, projections, special, statistics
 from crt.attention import FavorAttention
 from crt.choice import Choice, choose
 from crt.estimate import (
-    Summary,
     apply_kernel,
-    classify,
     estimate_kernel,
     log_estimate_kernel,
     mean_over_features,
     read,
     read_scaled,
-    regress,
     summarise,
     unscale,
 )
@@ -31,6 +28,8 @@ from crt.mechanisms import (
     PosRF,
     TrigRF,
 )
+from crt.regression import classify, regress
+from crt.sweep import Summary
 
 __version__ = version("chefs-random-tables")
 

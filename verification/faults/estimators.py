@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from crt import estimate
+from crt import estimate, sweep
 from crt.mechanisms import base, exponential, trigonometric
 from verification.faults.fault import Fault, with_argument
 
@@ -69,30 +69,30 @@ OPERATOR = (
     Fault(
         "wrong-axis",
         "the maximum taken over rows in place of features",
-        estimate,
-        "_finite_max",
+        sweep,
+        "finite_max",
         lambda f: lambda values, axis: f(values, -2),
     ),
-    Fault("half-sums", "features accumulated in float16", estimate, "_weigh", half_sums),
+    Fault("half-sums", "features accumulated in float16", sweep, "weigh", half_sums),
     Fault(
         "no-conjugate",
         "Re p·Re q + Im p·Im q without the conjugate",
-        estimate,
-        "_conjugate",
+        sweep,
+        "conjugate",
         lambda _: lambda phase: phase,
     ),
     Fault(
         "no-rescale",
         "sums added without regard to their scales",
-        estimate.Summary,
+        sweep.Summary,
         "_rescaled",
         lambda _: lambda self, log_scale: self.sums,
     ),
     Fault(
         "first-rows",
         "every chunk reads the first rows",
-        estimate,
-        "_slice",
+        sweep,
+        "rows_from",
         with_argument(1, lambda start: 0 * start),
     ),
     Fault(
