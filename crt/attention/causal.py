@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from crt.attention.bidirectional import absorb, matmul
+from crt.attention.bidirectional import matmul
 from crt.attention.blocks import gather, hide, keep, put, repeat, slice_mask, take
 from crt.attention.features import Map, dtype_of
+from crt.attention.segments import Segments, extend, first_of_each, same
 from crt.attention.state import State, divide, finite, with_ones
 
 # A key may exceed the scale of its feature by e^60 before a chunk takes the slow route: sums of
@@ -35,17 +36,32 @@ def _seen(size: int) -> Array:
     return jnp.tril(jnp.ones((size, size), bool))
 
 
-def _exact_matrix(log_q: Array, log_k: Array, top: Array) -> tuple[Array, Array]:
-    """Σ_m exp(log_q + log_k - row maximum) for j ≤ t, and row maximum - top; O(C²M), any range.
+def _visible(size: int, segments: Segments | None) -> Array:
+    """True where a query may look: (C, C), or (B, 1, C, C) where a segment is all it may see."""
+    seen = _seen(size)
+    return seen if segments is None else (seen & same(segments.own))[:, None]
 
-    The maximum of row t runs over `top` and all its pairs (t, j ≤ t, m).
+
+def _past(log_scale: Array, segments: Segments | None) -> Array:
+    """Log scales of the state, (B, N, F, 1), or (B, N, F, C) with -∞ for rows of new segments."""
+    scale = log_scale[..., None]
+    if segments is None:
+        return scale
+    return jnp.where(segments.goes_on()[:, None, None, :], scale, -jnp.inf)
+
+
+def _exact_matrix(log_q: Array, log_k: Array, top: Array, seen: Array) -> tuple[Array, Array]:
+    """Σ_m exp(log_q + log_k - row maximum) for keys seen, and row maximum - top; any range.
+
+    The maximum of row t runs over `top` and all its pairs (t, j, m) that are seen. O(C²M).
     """
     size = log_q.shape[-2]
 
     @jax.checkpoint
     def row(t: Array) -> tuple[Array, Array]:
         logs = lax.dynamic_index_in_dim(log_q, t, axis=-2, keepdims=False)[..., None] + log_k
-        logs = jnp.where(jnp.arange(size) <= t, logs, -jnp.inf)
+        shown = lax.dynamic_index_in_dim(seen, t, axis=-2)
+        logs = jnp.where(shown, logs, -jnp.inf)
         own = lax.dynamic_index_in_dim(top, t, axis=-2, keepdims=False)
         most = jnp.maximum(own[..., 0], lax.stop_gradient(jnp.max(logs, axis=(-1, -2))))
         return jnp.sum(jnp.exp(logs - most[..., None, None]), axis=-2), most[..., None] - own
@@ -55,7 +71,7 @@ def _exact_matrix(log_q: Array, log_k: Array, top: Array) -> tuple[Array, Array]
 
 
 def _positive_rows(
-    log_scale: Array, log_q: Array, log_k: Array, mask: Array | None
+    log_scale: Array, log_q: Array, log_k: Array, mask: Array | None, segments: Segments | None
 ) -> tuple[Array, Array, Array]:
     """Matrix (B, N, C, C), query features (B, N, C, M) and log factor (B, N, C, 1) of the latter.
 
@@ -63,19 +79,24 @@ def _positive_rows(
     Rows whose keys all stay within the headroom use one matrix product; others are summed pair by
     pair. Which rows those are depends on their past alone, and so does every bit of them.
     """
-    past = finite(jnp.where(log_scale == -jnp.inf, _first(log_k, mask), log_scale))
-    past = lax.stop_gradient(past)
-    log_q = log_q + past[..., None, :]
-    log_k = log_k - past[..., None]
+    if segments is None:
+        first = _first(log_k, mask)[..., None]
+    else:
+        first = first_of_each(log_k, mask, segments.own)
+    scale = _past(log_scale, segments)
+    past = lax.stop_gradient(finite(jnp.where(scale == -jnp.inf, first, scale)))
+    log_q = log_q + jnp.swapaxes(past, -1, -2)
+    log_k = log_k - past
     top = lax.stop_gradient(jnp.max(log_q, axis=-1, keepdims=True))
     columns = jnp.exp(log_q - top)
+    seen = _visible(log_k.shape[-1], segments)
     fast = matmul("bncm,bnms->bncs", columns, jnp.exp(jnp.minimum(log_k, HEADROOM)))
-    fast = jnp.where(_seen(log_k.shape[-1]), fast, 0)
+    fast = jnp.where(seen, fast, 0)
     high = jnp.max(log_k, axis=-2) > HEADROOM
-    beyond = lax.cummax(high.astype(jnp.int32), axis=high.ndim - 1)[..., None] > 0
 
     def slow() -> tuple[Array, Array]:
-        matrix, rise = _exact_matrix(log_q, log_k, top)
+        beyond = jnp.any(seen & high[..., None, :], axis=-1, keepdims=True)
+        matrix, rise = _exact_matrix(log_q, log_k, top, seen)
         return jnp.where(beyond, matrix, fast), jnp.where(beyond, -rise, 0)
 
     matrix, shift = lax.cond(jnp.any(high), slow, lambda: (fast, jnp.zeros_like(top)))
@@ -83,28 +104,36 @@ def _positive_rows(
 
 
 def _signed_rows(
-    log_scale: Array, factor_q: Array, log_k: Array, factor_k: Array
+    log_scale: Array, factor_q: Array, log_k: Array, factor_k: Array, segments: Segments | None
 ) -> tuple[Array, Array, Array]:
     """As `_positive_rows`, for maps with one logarithm (B, N, 1, C) for each key: always exact."""
-    running = lax.cummax(log_k, axis=log_k.ndim - 1)
-    top = finite(lax.stop_gradient(jnp.maximum(log_scale[..., None], running)))
-    top = jnp.swapaxes(top, -1, -2)
-    weights = jnp.exp(jnp.where(_seen(log_k.shape[-1]), log_k - top, -jnp.inf))
-    matrix = matmul("bncm,bnms->bncs", factor_q, factor_k) * weights
-    return matrix, factor_q, log_scale[..., None] - top
+    log_k = jnp.where(_visible(log_k.shape[-1], segments), log_k, -jnp.inf)
+    scale = jnp.swapaxes(_past(log_scale, segments), -1, -2)
+    running = jnp.max(log_k, axis=-1, keepdims=True)
+    top = finite(lax.stop_gradient(jnp.maximum(scale, running)))
+    matrix = matmul("bncm,bnms->bncs", factor_q, factor_k) * jnp.exp(log_k - top)
+    return matrix, factor_q, scale - top
 
 
 def attend_chunk(
-    features: Map, state: State, q: Array, k: Array, v: Array, mask: Array | None
+    features: Map,
+    state: State,
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    segments: Segments | None = None,
 ) -> Array:
     """Outputs (B, N, C, V) of a chunk of queries, from the state before it and its own keys."""
     log_q, factor_q = features.query(q)
     log_k, factor_k = features.key(keep(k, mask), transposed=True)
     log_k = hide(log_k, mask, transposed=True)
     if factor_q is None or factor_k is None:
-        matrix, columns, shift = _positive_rows(state.log_scale, log_q, log_k, mask)
+        matrix, columns, shift = _positive_rows(state.log_scale, log_q, log_k, mask, segments)
     else:
-        matrix, columns, shift = _signed_rows(state.log_scale, factor_q, log_k, factor_k)
+        matrix, columns, shift = _signed_rows(state.log_scale, factor_q, log_k, factor_k, segments)
+    if segments is not None:
+        shift = jnp.where(segments.goes_on()[:, None, :, None], shift, -jnp.inf)
     before = jnp.exp(shift) * matmul("bncm,bnmk->bnck", columns, state.sums)
     return divide(before + matmul("bncs,bnsk->bnck", matrix, with_ones(keep(v, mask))))
 
@@ -116,33 +145,47 @@ def _attend(
     k: Array,
     v: Array,
     mask: Array | None,
+    segments: Segments | None,
     chunk: int,
     group: int,
 ) -> tuple[Array, State]:
-    """Outputs (B, T, N, V) after `state`, and the state after them; T a multiple of chunk·group."""
-    (out, state), _ = _sweep(features, state, q, k, v, mask, chunk, group)
+    """Outputs (B, T, N, V) after `state`, and the state after them; T a multiple of chunk·group.
+
+    With segments, a query sees its own segment alone, and the state is that of the last one.
+    """
+    (out, state), _ = _sweep(features, state, q, k, v, mask, segments, chunk, group)
     return out, state
 
 
-def _load(q: Array, k: Array, v: Array, mask: Array | None, start: Array, chunk: int, dtype):
-    """The chunk from `start` on: q, k, v as (B, N, C, ·) and the mask (B, C)."""
+def _load(
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None,
+    segments: Segments | None,
+    start: Array,
+    chunk: int,
+    dtype,
+):
+    """The chunk from `start` on: q, k, v as (B, N, C, ·), the mask (B, C) and the segments."""
     rows = (repeat(take(x, start, chunk, dtype), q.shape[2]) for x in (q, k, v))
-    return *rows, slice_mask(mask, start, chunk)
+    part = None if segments is None else segments.chunk(start, chunk)
+    return *rows, slice_mask(mask, start, chunk), part
 
 
 def _starts(first: Array | int, chunk: int, count: int) -> Array:
     return first + chunk * jnp.arange(count)
 
 
-def _sweep(features, state, q, k, v, mask, chunk, group):
+def _sweep(features, state, q, k, v, mask, segments, chunk, group):
     """The forward pass: outputs and last state, and the states before each group of chunks."""
     dtype = dtype_of(features)
 
     def one(carry: tuple[Array, State], start: Array) -> tuple[tuple[Array, State], None]:
         out, state = carry
-        q_rows, k_rows, v_rows, part = _load(q, k, v, mask, start, chunk, dtype)
-        rows = attend_chunk(features, state, q_rows, k_rows, v_rows, part)
-        return (put(out, start, rows), absorb(features, state, k_rows, v_rows, part)), None
+        q_rows, k_rows, v_rows, shown, part = _load(q, k, v, mask, segments, start, chunk, dtype)
+        rows = attend_chunk(features, state, q_rows, k_rows, v_rows, shown, part)
+        return (put(out, start, rows), extend(features, state, k_rows, v_rows, shown, part)), None
 
     def several(carry: tuple[Array, State], first: Array) -> tuple[tuple[Array, State], State]:
         after, _ = lax.scan(one, carry, _starts(first, chunk, group))
@@ -153,29 +196,29 @@ def _sweep(features, state, q, k, v, mask, chunk, group):
     return lax.scan(several, (out, state), firsts)
 
 
-def _forward(features, state, q, k, v, mask, chunk, group):
-    result, saved = _sweep(features, state, q, k, v, mask, chunk, group)
-    return result, (features, q, k, v, mask, saved)
+def _forward(features, state, q, k, v, mask, segments, chunk, group):
+    result, saved = _sweep(features, state, q, k, v, mask, segments, chunk, group)
+    return result, (features, q, k, v, mask, segments, saved)
 
 
 def _backward(chunk, group, residuals, change):
-    features, q, k, v, mask, saved = residuals
+    features, q, k, v, mask, segments, saved = residuals
     dtype = dtype_of(features)
-    load = partial(_load, q, k, v, mask, chunk=chunk, dtype=dtype)
+    load = partial(_load, q, k, v, mask, segments, chunk=chunk, dtype=dtype)
 
     def again(state: State, start: Array) -> tuple[State, State]:
-        _, k_rows, v_rows, part = load(start)
-        return absorb(features, state, k_rows, v_rows, part), state
+        _, k_rows, v_rows, shown, part = load(start)
+        return extend(features, state, k_rows, v_rows, shown, part), state
 
     def one(carry: tuple, each: tuple[Array, State]) -> tuple[tuple, None]:
         total, sums_out, q_out, k_out, v_out = carry
         start, state = each
-        *rows, part = load(start)
+        *rows, shown, part = load(start)
 
         def run(features: Map, sums: Array, q: Array, k: Array, v: Array) -> tuple[Array, Array]:
             before = State(state.log_scale, sums)
-            out = attend_chunk(features, before, q, k, v, part)
-            return out, absorb(features, before, k, v, part).sums
+            out = attend_chunk(features, before, q, k, v, shown, part)
+            return out, extend(features, before, k, v, shown, part).sums
 
         _, pull = jax.vjp(run, features, state.sums, *rows)
         own, sums_out, *parts = pull((take(change[0], start, chunk, dtype), sums_out))
@@ -196,8 +239,8 @@ def _backward(chunk, group, residuals, change):
     carry = (zeros[0], change[1].sums, *zeros[1:])
     firsts = _starts(0, chunk * group, q.shape[1] // (chunk * group))
     (total, sums, *outs), _ = lax.scan(several, carry, (firsts, saved), reverse=True)
-    return total, State(jnp.zeros_like(saved.log_scale[0]), sums), *outs, None
+    return total, State(jnp.zeros_like(saved.log_scale[0]), sums), *outs, None, None
 
 
-attend = jax.custom_vjp(_attend, nondiff_argnums=(6, 7))
+attend = jax.custom_vjp(_attend, nondiff_argnums=(7, 8))
 attend.defvjp(_forward, _backward)

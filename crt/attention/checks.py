@@ -1,10 +1,14 @@
 """What `FavorAttention` accepts: every refusal is one sentence."""
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
 from crt import errors
+from crt.attention.segments import runs
+from crt.attention.state import State
 
 
 def rows(name: str, value: ArrayLike) -> Array:
@@ -90,6 +94,85 @@ def rho(value: ArrayLike, query: Array) -> Array:
         )
     errors.parameter("rho", array, "in (0, 1]", lambda rho: (rho > 0) & (rho <= 1))
     return jnp.broadcast_to(array, (batch, heads))
+
+
+def same_length(query: Array, key: Array, why: str | None) -> None:
+    """Refuses T ≠ S where there is a reason why they must be equal."""
+    if why is not None and query.shape[1] != key.shape[1]:
+        raise ValueError(
+            f"query has length {query.shape[1]} and key has {key.shape[1]}; with {why} they must "
+            "be equal."
+        )
+
+
+def segments(
+    value: ArrayLike | None, query: Array, key: Array, axis_name: str | None
+) -> Array | None:
+    """Segment ids (B, T) as numbers 0, 1, … in order; T = S, and each segment stands together."""
+    if value is None:
+        return None
+    ids = jnp.asarray(value)
+    if ids.shape != query.shape[:2] or not jnp.issubdtype(ids.dtype, jnp.integer):
+        raise ValueError(
+            f"segment_ids has shape {ids.shape} and dtype {ids.dtype}; it must hold integers, "
+            f"(batch, length) = {query.shape[:2]}."
+        )
+    same_length(query, key, "segment_ids")
+    if axis_name is not None:
+        raise ValueError(
+            f"segment_ids is given with axis_name {axis_name!r}, but packed sequences are not "
+            "spread over devices by their length; spread the batch or the heads."
+        )
+    found = runs(ids)
+    if errors.is_concrete(ids) and not _together(np.asarray(ids)):
+        raise ValueError(
+            "segment_ids returns to an id after another one; the tokens of a segment must stand "
+            "together."
+        )
+    return found
+
+
+def _together(ids: np.ndarray) -> bool:
+    """Whether every row (B, L) has as many runs of equal ids as it has ids."""
+    changes = np.sum(ids[:, 1:] != ids[:, :-1], axis=1)
+    kinds = np.array([np.unique(row).size for row in ids])
+    return bool((changes + 1 == kinds).all())
+
+
+def concrete(**arrays: Array) -> None:
+    """Refuses traced arrays, whose values cannot be looked at."""
+    for name, array in arrays.items():
+        if not errors.is_concrete(array):
+            raise ValueError(f"{name} is traced; report looks at values and does not run in jit.")
+
+
+def token(name: str, value: ArrayLike) -> Array:
+    """One token (B, N, H), or (B, 1, N, H), as the latter."""
+    array = errors.real(name, value)
+    if array.ndim == 3:
+        return array[:, None]
+    if array.ndim != 4 or array.shape[1] != 1:
+        raise ValueError(
+            f"{name} has shape {array.shape}; a step takes one token, (batch, heads, dim) or "
+            "(batch, 1, heads, dim)."
+        )
+    return array
+
+
+def state(value: State, like: State) -> State:
+    """A state of the shapes that this call makes, in its dtype."""
+    if not isinstance(value, State):
+        raise ValueError(
+            f"state is a {type(value).__name__}; it must be what `init_state`, `prefill` or `step` "
+            "returned."
+        )
+    shapes, wanted = ([leaf.shape for leaf in jax.tree.leaves(each)] for each in (value, like))
+    if shapes != wanted:
+        raise ValueError(
+            f"state has scales and sums of shapes {shapes[0]} and {shapes[1]}; these queries and "
+            f"values and {like.sums.shape[2]} features need {wanted[0]} and {wanted[1]}."
+        )
+    return jax.tree.map(lambda leaf, other: jnp.asarray(leaf, other.dtype), value, like)
 
 
 def scale(value: ArrayLike | None, dim: int) -> Array:

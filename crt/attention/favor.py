@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +11,12 @@ from jaxtyping import Bool, Float, Int, PRNGKeyArray, Real, Shaped
 
 from crt import errors, projections
 from crt.arrays import promote
-from crt.attention import bidirectional, causal, checks, features, fit, quadratic
-from crt.attention.state import empty
+from crt.attention import checks, features, fit, forward, quadratic, report
+from crt.attention.report import Report
+from crt.attention.state import State, empty
 
 MECHANISMS = ("oprf", "pos", "trig", "relu", "elu")
-CHUNK = 128
+_NAMES = ("query", "key", "value")
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ class FavorAttention:
         query_mask: Bool[ArrayLike, "b t"] | None = None,
         query_seq_lengths: Int[ArrayLike, " b"] | None = None,
         key_value_seq_lengths: Int[ArrayLike, " b"] | None = None,
+        segment_ids: Int[ArrayLike, "b t"] | None = None,
+        axis_name: str | None = None,
         bias: object = None,
         local_window_size: object = None,
         dropout_rate: float = 0.0,
@@ -92,7 +94,10 @@ class FavorAttention:
         lengths, never count; a query with no key to look at, or masked itself, gives zeros.
         ρ, a number, (N,) or (B, N), is that of "oprf"; None fits it to each batch element and head,
         where no mask of the queries is given and T = S over the queries that `key_mask` shows.
-        Under `is_causal` ρ must be given: a fit would look ahead. O((T+S)·M·(H+V)).
+        Under `is_causal` ρ must be given: a fit would look ahead. With `segment_ids`, the same for
+        all tokens of a packed sequence, which stand together, a query sees its own sequence alone,
+        and ρ must be given as well. `axis_name` is the mapped axis (`jax.shard_map`) along which
+        every device holds a part of the length; `crt.attention.sharded` maps it. O((T+S)·M·(H+V)).
         """
         checks.refuse(bias, local_window_size, dropout_rate)
         self._warn_of_signs()
@@ -102,13 +107,13 @@ class FavorAttention:
         k_mask = checks.mask(
             "key_mask", key_mask, key_value_seq_lengths, "key_value_seq_lengths", k
         )
-        if is_causal and q.shape[1] != k.shape[1]:
-            raise ValueError(
-                f"query has length {q.shape[1]} and key has {k.shape[1]}; with is_causal=True they "
-                "must be equal."
-            )
-        made = self._features(q, k, omega, rho, scale, q_mask, k_mask, is_causal)
-        return _attend(made, q, k, v, q_mask, k_mask, is_causal, self.block_size)
+        checks.same_length(q, k, "is_causal=True" if is_causal else None)
+        segments = checks.segments(segment_ids, q, k, axis_name)
+        alone = _refusal(is_causal, segments)
+        made = self._features(q, k, omega, rho, scale, q_mask, k_mask, alone, axis_name)
+        return forward.attend(
+            made, q, k, v, q_mask, k_mask, segments, is_causal, self.block_size, axis_name
+        )
 
     def calibrate(
         self,
@@ -137,6 +142,7 @@ class FavorAttention:
         is_causal: bool = False,
         *,
         scale: Real[ArrayLike, ""] | None = None,
+        segment_ids: Int[ArrayLike, "b t"] | None = None,
     ) -> Float[Array, "b n t s"]:
         """The attention rows that a call implies, (B, N, T, S): each sums to 1, or is 0. O(TSM).
 
@@ -144,8 +150,156 @@ class FavorAttention:
         """
         q, k = checks.pair(query, key)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
-        made = self._features(q, k, omega, rho, scale, None, k_mask, is_causal)
-        return quadratic.rows(made, q, k, k_mask, is_causal)
+        segments = checks.segments(segment_ids, q, k, None)
+        made = self._features(q, k, omega, rho, scale, None, k_mask, _refusal(is_causal, segments))
+        return quadratic.rows(made, q, k, k_mask, segments, is_causal)
+
+    def report(
+        self,
+        query: Real[ArrayLike, "b t n h"],
+        key: Real[ArrayLike, "b s k h"],
+        value: Real[ArrayLike, "b s k v"],
+        omega: Real[ArrayLike, "*heads m h"] | None = None,
+        *,
+        rho: Real[ArrayLike, "*which"] | None = None,
+        key_mask: Bool[ArrayLike, "b s"] | None = None,
+        scale: Real[ArrayLike, ""] | None = None,
+        rows: int = 64,
+    ) -> Report:
+        """Errors of kernel and output against exact softmax, predicted and, given ω, observed.
+
+        On at most `rows` evenly spaced queries and keys of each batch element and head, in float64;
+        ρ is that of `calibrate` unless given, a number or (N,). O(B·N·rows³). Not under `jit`.
+        """
+        if self.mechanism not in ("oprf", "pos", "trig"):
+            raise ValueError(
+                f"mechanism is {self.mechanism!r}, which estimates no softmax; report needs "
+                "'oprf', 'pos' or 'trig'."
+            )
+        errors.whole("rows", rows)
+        q, k = checks.pair(query, key)
+        v = checks.values(value, k)
+        checks.concrete(query=q, key=k, value=v)
+        k_mask = checks.mask("key_mask", key_mask, None, "", k)
+        fitted = None
+        if self.mechanism != "oprf":
+            self._check_unfitted(rho)
+        else:
+            given = self.calibrate(q, k, k_mask, scale=scale) if rho is None else rho
+            fitted = checks.rho(given, q[:1])[0]
+        if omega is not None:
+            omega = checks.projections(omega, self.mechanism, self.num_features, q)
+        factor = checks.scale(scale, q.shape[-1])
+        return report.make(
+            self.mechanism,
+            self.num_features,
+            self.orthogonal,
+            (q, k, v),
+            factor,
+            omega,
+            fitted,
+            k_mask,
+            rows,
+        )
+
+    def init_state(
+        self,
+        batch: int,
+        num_heads: int,
+        head_dim: int,
+        value_dim: int | None = None,
+        *,
+        dtype: DTypeLike | None = None,
+    ) -> State:
+        """The state of no tokens: arrays of M·(V+1) and M numbers for each element and head.
+
+        A pytree that stays of this size, whatever the number of tokens; it may be saved, and merged
+        with states of other keys. V is H unless given.
+        """
+        names = {"batch": batch, "num_heads": num_heads, "head_dim": head_dim}
+        for name, value in names.items() | {"value_dim": value_dim or head_dim}.items():
+            errors.whole(name, value)
+        errors.floating("dtype", dtype)
+        width = {"elu": head_dim, "trig": 2 * self.num_features}.get(
+            self.mechanism, self.num_features
+        )
+        scales = 1 if self.mechanism in ("trig", "relu") else width
+        columns = (value_dim or head_dim) + 1
+        return empty(batch, num_heads, scales, width, columns, dtype or jnp.float32)
+
+    def prefill(
+        self,
+        query: Real[ArrayLike, "b t n h"],
+        key: Real[ArrayLike, "b t k h"],
+        value: Real[ArrayLike, "b t k v"],
+        omega: Real[ArrayLike, "*heads m h"] | None,
+        *,
+        rho: Real[ArrayLike, "*which"] | None = None,
+        key_mask: Bool[ArrayLike, "b t"] | None = None,
+        scale: Real[ArrayLike, ""] | None = None,
+        state: State | None = None,
+    ) -> tuple[Float[Array, "b t n v"], State]:
+        """Causal outputs (B, T, N, V) and the state after them, with which `step` goes on.
+
+        Masked tokens leave no trace in the state. Given a `state`, the tokens follow those that it
+        has seen. ρ is that of the whole sequence, later steps included. O(T·M·(H+V)).
+        """
+        self._warn_of_signs()
+        q, k = checks.pair(query, key)
+        v = checks.values(value, k)
+        checks.same_length(q, k, "prefill")
+        k_mask = checks.mask("key_mask", key_mask, None, "", k)
+        made = self._features(q, k, omega, rho, scale, None, k_mask, "prefill")
+        start = forward.no_keys(made, q, v)
+        if state is not None:
+            start = checks.state(state, start)
+        return forward.go_on(made, start, q, k, v, k_mask)
+
+    def step(
+        self,
+        state: State,
+        query: Real[ArrayLike, "b *one n h"],
+        key: Real[ArrayLike, "b *one k h"],
+        value: Real[ArrayLike, "b *one k v"],
+        omega: Real[ArrayLike, "*heads m h"] | None,
+        *,
+        rho: Real[ArrayLike, "*which"] | None = None,
+        scale: Real[ArrayLike, ""] | None = None,
+    ) -> tuple[Float[Array, "b *one n v"], State]:
+        """Output of one more token, and the state with it: O(M·(H+V)), however many came before.
+
+        The token is (B, N, H), or (B, 1, N, H); the output has the same axes.
+        """
+        tokens = [checks.token(n, x) for n, x in zip(_NAMES, (query, key, value), strict=True)]
+        q, k = checks.pair(*tokens[:2])
+        v = checks.values(tokens[2], k)
+        made = self._features(q, k, omega, rho, scale, None, None, "step")
+        held = checks.state(state, forward.no_keys(made, q, v))
+        out, after = forward.step(made, held, q, k, v)
+        return out if jnp.ndim(query) == 4 else out[:, 0], after
+
+    def redraw(
+        self,
+        key: PRNGKeyArray | Shaped[Array, "..."],
+        head_dim: int,
+        *,
+        step: Int[ArrayLike, ""],
+        layer: Int[ArrayLike, ""],
+        head: Int[ArrayLike, "*heads"],
+        dtype: DTypeLike | None = None,
+    ) -> Float[Array, "*heads m h"] | None:
+        """Projections of one head, (M, H), or of heads (N,), (N, M, H), at a step and a layer.
+
+        A pure function of one key and these numbers: the same at every call, on every device and
+        after every restart, and independent for different numbers. They may be traced.
+        """
+        place = jax.random.fold_in(jax.random.fold_in(key, step), layer)
+        if jnp.ndim(head) == 0:
+            return self.sample(jax.random.fold_in(place, head), head_dim, dtype=dtype)
+        keys = jax.vmap(lambda each: jax.random.fold_in(place, each))(jnp.asarray(head))
+        if self.mechanism == "elu":
+            return None
+        return jax.vmap(lambda each: self.sample(each, head_dim, dtype=dtype))(keys)
 
     def _features(
         self,
@@ -156,9 +310,13 @@ class FavorAttention:
         scale: ArrayLike | None,
         q_mask: Array | None,
         k_mask: Array | None,
-        is_causal: bool,
+        alone: str | None,
+        axis_name: str | None = None,
     ) -> features.Map:
-        """The map of this call, with a fitted ρ where "oprf" is given none."""
+        """The map of this call, with a fitted ρ where "oprf" is given none.
+
+        `alone` names what forbids a fit, which would look at tokens that a query must not see.
+        """
         factor = checks.scale(scale, q.shape[-1])
         shape = (q.shape[0], q.shape[2], q.shape[3])
         if self.mechanism == "elu":
@@ -173,12 +331,13 @@ class FavorAttention:
         if rho is not None:
             given = checks.rho(rho, q).astype(dtype)
             return features.make("oprf", drawn, given, factor, shape)
-        if is_causal:
+        if alone is not None:
             raise ValueError(
-                "rho is None with is_causal=True, but a fit would look at later tokens; pass what "
-                "`calibrate` returned for earlier data."
+                f"rho is None with {alone}, but a fit would look at tokens that a query must not "
+                "see; pass what `calibrate` returned for earlier data."
             )
-        fitted = fit.rho(q, k, _query_mask(q_mask, k_mask, q), k_mask, factor).astype(dtype)
+        counted = _query_mask(q_mask, k_mask, q)
+        fitted = fit.rho(q, k, counted, k_mask, factor, axis_name).astype(dtype)
         fitted = fitted if self.rho_gradient else lax.stop_gradient(fitted)
         return features.make("oprf", drawn, fitted, factor, shape)
 
@@ -203,54 +362,15 @@ class FavorAttention:
             )
 
 
+def _refusal(is_causal: bool, segments: Array | None) -> str | None:
+    """What forbids a fitted ρ, if anything does."""
+    if is_causal:
+        return "is_causal=True"
+    return None if segments is None else "segment_ids"
+
+
 def _query_mask(q_mask: Array | None, k_mask: Array | None, q: Array) -> Array | None:
     """The queries a fit counts: as masked; for T = S without a mask, those the keys' mask shows."""
     if q_mask is None and k_mask is not None and k_mask.shape[1] == q.shape[1]:
         return k_mask
     return q_mask
-
-
-def _block(heads: int, width: int) -> int:
-    """Rows of a block: 2^18 features of all heads (1 MB), in steps of 64 between 64 and 1024."""
-    return min(max(2**18 // (heads * width) // 64, 1), 16) * 64
-
-
-def _pad(x: Array, length: int) -> Array:
-    """x with zeros appended along axis 1 to the length."""
-    return jnp.pad(x, [(0, length - n if axis == 1 else 0) for axis, n in enumerate(x.shape)])
-
-
-@partial(jax.jit, static_argnames=("is_causal", "block"))
-def _attend(
-    made: features.Map,
-    q: Array,
-    k: Array,
-    v: Array,
-    q_mask: Array | None,
-    k_mask: Array | None,
-    is_causal: bool,
-    block: int | None,
-) -> Array:
-    if is_causal:
-        out = _attend_causal(made, q, k, v, k_mask)
-    else:
-        heads = q.shape[2]
-        block = block or _block(q.shape[0] * heads, made.width)
-        state = bidirectional.summarise(made, k, v, k_mask, heads, block)
-        out = bidirectional.read(made, q, state, block)
-    return out if q_mask is None else jnp.where(q_mask[:, :, None, None], out, 0)
-
-
-def _attend_causal(made: features.Map, q: Array, k: Array, v: Array, k_mask: Array | None) -> Array:
-    """Whole groups of chunks: the sequence is padded to them, and the pads are masked."""
-    length = q.shape[1]
-    chunk = min(CHUNK, length)
-    chunks = -(-length // chunk)
-    group = min(-(-made.width // chunk), chunks)
-    whole = -(-chunks // group) * group * chunk
-    if whole != length:
-        shown = jnp.ones(k.shape[:2], bool) if k_mask is None else k_mask
-        q, k, v, k_mask = (_pad(each, whole) for each in (q, k, v, shown))
-    batch, _, heads, _ = q.shape
-    none = empty(batch, heads, made.scales, made.width, v.shape[-1] + 1, features.dtype_of(made))
-    return causal.attend(made, none, q, k, v, k_mask, chunk, group)[0][:, :length]

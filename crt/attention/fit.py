@@ -1,5 +1,7 @@
 """ρ of OPRF from queries and keys, for each head, in O((T+S)·d)."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
@@ -28,17 +30,27 @@ def _moments(x: Array, mask: Array | None, dtype) -> Moments:
     return sweep(step, part(0, 0), x.shape[1], BLOCK)
 
 
-@jax.jit
-def rho(q: Array, k: Array, q_mask: Array | None, k_mask: Array | None, scale: Array) -> Array:
+@partial(jax.jit, static_argnames="axis_name")
+def rho(
+    q: Array,
+    k: Array,
+    q_mask: Array | None,
+    k_mask: Array | None,
+    scale: Array,
+    axis_name: str | None = None,
+) -> Array:
     """ρ* (B, N) at the mean of scale·‖q_i + k_j‖² over all pairs that count (thm-minvar).
 
-    With grouped heads, each query head meets its own key head.
+    With grouped heads, each query head meets its own key head. Along a mapped axis the pairs are
+    those of all devices.
     """
     (factor,) = promote(scale)
     dtype = jnp.promote_types(factor.dtype, jnp.promote_types(q.dtype, k.dtype))
     groups = q.shape[2] // k.shape[2]
     repeated = jax.tree.map(lambda x: jnp.repeat(x, groups, axis=1), _moments(k, k_mask, dtype))
     both = Statistics(_moments(q, q_mask, dtype), repeated)
+    if axis_name is not None:
+        both = jax.vmap(jax.vmap(lambda each: each.all_reduce(axis_name)))(both)
     z = jax.vmap(jax.vmap(lambda each: each.squared_norm(1.0)))(both)
     return formulas.rho_star(factor.astype(dtype) * z, q.shape[-1])
 

@@ -8,6 +8,7 @@ from jax import Array, lax
 
 from crt.attention.blocks import keep, repeat, take
 from crt.attention.features import Map, dtype_of
+from crt.attention.segments import same
 from crt.attention.state import finite
 
 
@@ -30,7 +31,14 @@ def _log_pairs(features: Map, q: Array, k: Array) -> tuple[Array, Array]:
 
 
 @partial(jax.jit, static_argnames=("is_causal",))
-def rows(features: Map, q: Array, k: Array, mask: Array | None, is_causal: bool) -> Array:
+def rows(
+    features: Map,
+    q: Array,
+    k: Array,
+    mask: Array | None,
+    segments: Array | None,
+    is_causal: bool,
+) -> Array:
     """Attention rows (B, N, T, S) of queries (B, T, N, H) on keys (B, S, K, H)."""
     dtype, heads = dtype_of(features), q.shape[2]
     q_rows = take(q, 0, q.shape[1], dtype)
@@ -40,6 +48,8 @@ def rows(features: Map, q: Array, k: Array, mask: Array | None, is_causal: bool)
     seen = jnp.tril(seen) if is_causal else seen
     if mask is not None:
         seen = seen & mask[:, None, None, :]
+    if segments is not None:
+        seen = seen & same(segments)[:, None]
     logs = jnp.where(seen, logs, -jnp.inf)
     top = finite(lax.stop_gradient(jnp.max(logs, axis=-1, keepdims=True)))
     weights = sign * jnp.exp(logs - top)

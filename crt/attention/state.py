@@ -27,6 +27,13 @@ class State:
         """The sums relative to exp(log_scale)."""
         return self.sums * jnp.exp(self.log_scale - finite(log_scale))[..., None]
 
+    def where(self, kept: Array) -> "State":
+        """The state of the batch elements (B,) that are kept, that of no keys for all others."""
+        return State(
+            jnp.where(kept[:, None, None], self.log_scale, -jnp.inf),
+            jnp.where(kept[:, None, None, None], self.sums, 0),
+        )
+
     def merge(self, other: "State") -> "State":
         """The state of both parts of the keys together."""
         top = jnp.maximum(self.log_scale, other.log_scale)
@@ -36,6 +43,14 @@ class State:
         """The state of the keys of all devices along a mapped axis."""
         top = lax.pmax(lax.stop_gradient(self.log_scale), axis_name)
         return State(top, lax.psum(self.rescaled(top), axis_name))
+
+    def before(self, axis_name: str) -> "State":
+        """The state of the keys of all earlier devices along a mapped axis: an exclusive prefix."""
+        every = lax.all_gather(self, axis_name)
+        earlier = jnp.arange(every.sums.shape[0]) < lax.axis_index(axis_name)
+        logs = jnp.where(earlier[:, None, None, None], every.log_scale, -jnp.inf)
+        top = lax.stop_gradient(jnp.max(logs, axis=0))
+        return State(top, jnp.sum(every.sums * jnp.exp(logs - finite(top))[..., None], axis=0))
 
 
 def empty(batch: int, heads: int, scales: int, width: int, columns: int, dtype) -> State:
