@@ -26,6 +26,9 @@ DTYPES = ("float32", "float64")
 ABSOLUTE = ("orthogonal_gain_trig",)
 RELATIVE_TO_MOMENT = ("variance_gerf", "log_variance_gerf")
 CLIMBERS, PROPOSALS = 6, 12
+ROWS = CLIMBERS * PROPOSALS
+FEWEST = 15
+"""A dimension with fewer points than that as its share is left to larger budgets."""
 
 Columns = list[np.ndarray]
 """One array per argument, points on the first axis."""
@@ -52,6 +55,7 @@ class Probe:
     def __init__(self, name: str, dtype: str):
         self.name, self.dtype = name, dtype
         self.formula = load_formulas()[name]
+        self.vector_valued = self.formula.vector_valued  # found anew, slowly, at each asking
         self.ranges = list(self.formula.domain.values())
         self.reference = reference_of(name)
         self.eps = float(np.finfo(dtype).eps)
@@ -71,6 +75,15 @@ class Probe:
         return columns
 
     def compute(self, columns: Columns) -> np.ndarray:
+        """The compiled function's values, always ROWS points at a time: one shape to compile."""
+        size = len(columns[0])
+        parts = []
+        for start in range(0, size, ROWS):
+            at = np.minimum(np.arange(start, start + ROWS), size - 1)
+            parts.append(self._compute([column[at] for column in columns]))
+        return np.concatenate(parts)[:size]
+
+    def _compute(self, columns: Columns) -> np.ndarray:
         given = []
         for allowed, column in zip(self.ranges, columns, strict=True):
             whole = column[..., 0] + 1j * column[..., 1] if isinstance(allowed, Complex) else column
@@ -81,7 +94,7 @@ class Probe:
     def ratios(self, columns: Columns) -> np.ndarray:
         """Error over bound at every point; infinite where nothing can be certified."""
         computed = self.compute(columns)
-        if self.formula.vector_valued:
+        if self.vector_valued:
             computed = computed[..., 0]
         return np.array(
             [self._ratio(computed[k], *self.point(columns, k)) for k in range(len(computed))]
@@ -93,7 +106,7 @@ class Probe:
         vectors: list[list[float]] = []
         for allowed, column in zip(self.ranges, columns, strict=True):
             entry = column[k].tolist()
-            if isinstance(allowed, Vector) and not self.formula.vector_valued:
+            if isinstance(allowed, Vector) and not self.vector_valued:
                 vectors.append(entry)
             elif isinstance(allowed, Vector):
                 scalars.append(entry[0])
@@ -158,14 +171,15 @@ def measure(name: str, dtype: str, points: int, steps: int, seed: int) -> Accura
     probe = Probe(name, dtype)
     has_vectors = any(isinstance(allowed, Vector) for allowed in probe.ranges)
     groups = [(1, 1.0)]
-    if has_vectors and not probe.formula.vector_valued:
+    if has_vectors and not probe.vector_valued:
         limit = min(allowed.limit for allowed in probe.ranges if isinstance(allowed, Vector))
         sizes = [(size, share) for size, share in SHARES.items() if size <= limit]
+        sizes = [pair for pair in sizes if points * pair[1] >= FEWEST] or sizes[:1]
         whole = sum(share for _, share in sizes)
         groups = [(size, share / whole) for size, share in sizes]
     worst, where, seen = 0.0, "", 0
     for dimension, share in groups:
-        columns = probe.draw(max(8, round(points * share)), dimension, rng)
+        columns = probe.draw(round(points * share), dimension, rng)
         ratios = probe.ratios(columns)
         seen += len(ratios)
         columns, ratios, climbed = _climb(probe, columns, ratios, steps, rng)

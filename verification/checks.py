@@ -24,9 +24,9 @@ class Outcome:
     """What a check saw. It passed if |observed - predicted| stayed within `allowed`.
 
     For one-sided checks `observed` must not exceed `predicted`. `detects` is the smallest error
-    found with power 0.999 in the units of `predicted`, None for checks without randomness, and
-    `samples` counts draws or points. Both are computed, not simulated. `data` holds small series
-    for plots, as plain JSON.
+    found with power 0.999 in the units of `predicted`, without randomness what is allowed or None,
+    and `samples` counts draws or points. Both are computed, not simulated. `data` holds small
+    series for plots, as plain JSON.
     """
 
     passed: bool
@@ -44,6 +44,7 @@ class Check:
     """One check of the shipped code, attached to the claims it supports.
 
     `planted` holds faults by name: the same check run on code with that fault, which must fail.
+    The quick budget leaves out checks that are not `quick`: others like them support their claims.
     """
 
     id: str
@@ -52,5 +53,6 @@ class Check:
     summary: str
     run: Callable[[Setting], Outcome]
     planted: tuple[tuple[str, Callable[[Setting], Outcome]], ...] = ()
+    quick: bool = True
     module: str = ""
     """The module that offers the check; the registry fills it in."""

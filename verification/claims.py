@@ -175,6 +175,28 @@ EXPERIMENTS = (
     ),
 )
 
+ATTENTION = tuple(
+    Claim(f"attention-{name}", "Section 5.3 (FAVOR++)", text, "definition", "evidence only")
+    for name, text in (
+        (
+            "estimator",
+            "FavorAttention returns Σ_j K̂(q,k_j)v_j / Σ_j K̂(q,k_j) with nothing added, whatever "
+            "the mode, the mask, the grouping of heads and the size of the inputs",
+        ),
+        ("gradients", "its gradients are those of that quotient"),
+        ("causality", "no later token changes an earlier causal output by a bit"),
+        ("pads", "what stands in masked places reaches no bit of the output"),
+        ("rho", "ρ is ρ* at the mean of scale·‖q_i+k_j‖², for each batch element and head"),
+        ("linear", "time is linear in L, M and d, gradients included; no L × M array is kept"),
+        ("unbiased", "numerator and denominator are unbiased before they are divided"),
+        ("uniform", "with the M of the corrected Theorem 4.3 no entry of the matrix is off by ε"),
+        ("streaming", "a prefill and one step for each later token give the causal outputs"),
+        ("packing", "sequences packed into one row see themselves alone"),
+        ("devices", "the length spread over devices gives what one device gives"),
+    )
+)
+"""What `crt.FavorAttention` promises; checked, and proved as far as the theorems beneath it."""
+
 
 def kind_of(name: str) -> Kind:
     """What a notebook's statement is."""
@@ -186,7 +208,7 @@ def kind_of(name: str) -> Kind:
 
 @functools.cache
 def load_claims() -> Mapping[str, Claim]:
-    """Every claim by its identifier: the notebooks' in order, then the experiments'."""
+    """Every claim by its identifier: the notebooks' in order, attention's, the experiments'."""
     attached: dict[str, list[str]] = {}
     for check in load_checks().values():
         for claim in check.claims:
@@ -207,9 +229,10 @@ def load_claims() -> Mapping[str, Claim]:
                 tuple(attached.get(name, ())),
                 tuple(label for label, claim in LABELS.items() if claim == name),
             )
-    for claim in EXPERIMENTS:
+    for claim in (*ATTENTION, *EXPERIMENTS):
         labels = tuple(label for label, name in LABELS.items() if name == claim.id)
-        found[claim.id] = replace(claim, labels=labels)
+        checks = tuple(attached.get(claim.id, ()))
+        found[claim.id] = replace(claim, checks=checks, labels=labels)
     unknown = set(attached) - set(found)
     if unknown:
         raise LookupError(f"checks are attached to claims that do not exist: {sorted(unknown)}")

@@ -24,12 +24,12 @@ Build = Callable[[np.random.Generator, Points, Points], Case]
 
 
 def counts(build: Build) -> Callable[[Setting, Change], Outcome]:
-    """A check of discrete mechanisms in d = 1, 2, coordinates up to 0.7, one of them 0."""
+    """A check of discrete mechanisms in d = 2, 1, coordinates up to 0.7, one of them 0."""
 
     def run(setting: Setting, change: Change) -> Outcome:
         rng, rows, nodes = np.random.default_rng(setting.seed), [], 0
         for _ in range(min(count(2, setting), 20)):
-            for d in (1, 2):
+            for d in (2, 1) if setting.effort > 1 else (2,):
                 x, y = rng.uniform(-0.7, 0.7, (2, 4, d))
                 x[0, 0] = 0.0
                 case = build(rng, x, y)

@@ -19,7 +19,9 @@ from verification.checks import Check, Outcome, Setting
 from verification.faults import Run, planted
 from verification.statistics import judge_law, worst
 
-ROWS = 2**16
+CHUNK = 2**15
+"""Projections drawn at a time."""
+ROWS = 2 * CHUNK
 """Projections of the quick budget."""
 RATE, CHANCE = 0.7, 0.6
 RATES = np.array([0.2, 0.7, 1.5])
@@ -32,10 +34,13 @@ def draw(mechanism: Mechanism, dim: int, orthogonal: bool, setting: Setting) -> 
     """Projections (M, d) of the shipped sampler, whole blocks."""
     rng = np.random.default_rng([setting.seed, *repr((mechanism, dim, orthogonal)).encode()])
     rows = round(ROWS * setting.effort)
-    rows -= rows % dim if orthogonal else 0
+    size = CHUNK // dim * dim if orthogonal else CHUNK
+    parts = []
     with jax.enable_x64(True):
-        key = jax.random.key(rng.integers(2**63))
-        return np.asarray(mechanism.sample(key, rows, dim, orthogonal, dtype=jnp.float64))
+        for _ in range(max(1, rows // size)):
+            key = jax.random.key(rng.integers(2**63))
+            parts.append(mechanism.sample(key, size, dim, orthogonal, dtype=jnp.float64))
+    return np.concatenate(parts)
 
 
 def gaussian_laws(omega: np.ndarray, block: int) -> Iterator[Law]:

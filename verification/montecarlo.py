@@ -21,24 +21,25 @@ from verification import laws
 from verification.cases import DIMS, DISCRETE, EXPONENTIAL, LEAST_VARIANCE, SCALES, Case, case_of
 from verification.checks import Check, Outcome, Setting
 from verification.faults import planted
+from verification.laws import CHUNK
 from verification.shipped import estimator_variance, log_features
 from verification.statistics import MeanTest, influence, worst
 
-CHUNK = 2**15
-"""Projections drawn at a time."""
 CHUNKS, DISCRETE_CHUNKS = 4, 2
 """Chunks of the quick budget; a Poisson draw costs several normal ones."""
 BIAS = 0.01
 """Relative error of a mean that is detected at the quick budget."""
 VARIANCE_ERROR = 0.15
 """Relative error of a variance that is detected at the quick budget."""
+QUICK_DIM = 8
+"""The quick budget looks at this one, and at OPRF in 64 dimensions."""
 VARIANCE_DIMS, ORTHOGONAL_DIMS = (1, 8), (2, 8)
 """Where variances are sampled: elsewhere too few samples say too little."""
 NOMINAL = 1e-12
 """False-alarm share of one check for which the points are chosen; the split gives more."""
 
 
-@partial(jax.jit, static_argnames=("kernel", "block", "square"))
+@partial(jax.jit, static_argnames=("kernel", "block"))
 def totals(
     mechanism: Mechanism,
     omega: Array,
@@ -47,16 +48,18 @@ def totals(
     tests: Array,
     kernel: str,
     block: int,
-    square: bool,
+    square: bool | Array,
 ) -> Array:
-    """Σψ of every point (P,). `tests` (3, P): hypothesised mean, scale, and K for squares."""
+    """Σψ of every point (P,). `tests` (3, P): hypothesised mean, scale, and K for squares.
+
+    One program serves means and squares.
+    """
     x_logs, x_phase = log_features(mechanism, x, omega, "x", kernel)
     y_logs, y_phase = log_features(mechanism, y, omega, "y", kernel)
     products = jnp.exp(x_logs + y_logs) * jnp.real(x_phase * y_phase)
     values = jnp.mean(products.reshape(len(x), -1, block), axis=-1)
     mean, scale, kernel_value = tests[..., None]
-    if square:
-        values = (values - kernel_value) ** 2
+    values = jnp.where(square, (values - kernel_value) ** 2, values)
     return jnp.sum(influence(scale * (values - mean)), axis=-1)
 
 
@@ -221,16 +224,21 @@ def _check(plan: Plan) -> Check:
     if plan.orthogonal and plan.square:
         claims = (*claims, "ortho-exact")
     summary = f"{kind} of {plan.name} with {projections} projections in {plan.dim} dimensions"
+    quick = plan.dim == QUICK_DIM or (plan.name == "oprf" and plan.dim == 64)
     twice = ("twice the detectable error", lambda setting: plan.run(setting, 2.0))
     faults = (twice, *planted(plan.run, *PLANTED.get(name, ())))
-    return Check(name, claims, "montecarlo", summary, plan.run, faults)
+    return Check(name, claims, "montecarlo", summary, plan.run, faults, quick)
 
 
 def checks() -> list[Check]:
-    """Means in all dimensions, variances where samples show them, and the samplers' laws."""
+    """Means in all dimensions, variances where samples show them, and the samplers' laws.
+
+    Those that share compiled programs stand side by side.
+    """
     every = [*EXPONENTIAL, *DISCRETE]
     plans = [Plan(name, dim, False) for name in every for dim in DIMS]
-    plans += [Plan(name, dim, True) for name in EXPONENTIAL for dim in DIMS]
     plans += [Plan(name, dim, False, True) for name in every for dim in VARIANCE_DIMS]
+    plans += [Plan(name, dim, True) for name in EXPONENTIAL for dim in DIMS]
     plans += [Plan(name, dim, True, True) for name in EXPONENTIAL for dim in ORTHOGONAL_DIMS]
+    plans.sort(key=lambda plan: (plan.dim, plan.orthogonal, every.index(plan.name)))
     return [*map(_check, plans), *laws.checks()]

@@ -185,11 +185,16 @@ def _judged(mutant: Mutant, verdict: Verdict, evidence: str) -> Judgement:
 
 
 def judge_some(number: int | None, seed: int, part: int, parts: int) -> list[Judgement]:
-    """Judge one of `parts` shares of `number` mutants drawn by `seed`, or of all of them."""
-    every = [mutant for formula in load_formulas().values() for mutant in mutants_of(formula)]
-    if number is not None and number < len(every):
-        every = random.Random(seed).sample(every, number)
-    # Sorted by formula, so that a process computes few formulas' values.
-    every.sort(key=lambda mutant: mutant.formula.name)
-    size = -(-len(every) // parts)
-    return [judge(mutant) for mutant in every[part * size : (part + 1) * size]]
+    """Judge one of `parts` shares of all mutants, or of about `number` drawn by `seed`.
+
+    A share has formulas of its own, so that each one's mutants and values are computed once.
+    """
+    known, rng = load_formulas(), random.Random(f"{seed} {part}")
+    names = sorted(known)[part::parts]
+    share = None if number is None else -(-number // parts)
+    if share is not None:
+        names = rng.sample(names, min(share, len(names)))
+    every = [mutant for name in names for mutant in mutants_of(known[name])]
+    if share is not None:
+        every = rng.sample(every, min(share, len(every)))
+    return [judge(mutant) for mutant in every]

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from crt import statistics
+from verification import shipped
 from verification.checks import Check, Outcome, Setting
 from verification.comparison import Row, count, outcome
 from verification.faults import planted
@@ -43,10 +44,10 @@ def _fractions(x: Matrix, mask: Mask) -> Exact:
 def _merged(x: Matrix, y: Matrix, x_mask: Mask, y_mask: Mask) -> statistics.Statistics:
     """Statistics collected whole and in two parts that are merged, alternately by size."""
     if len(x) % 2:
-        return statistics.collect(x, y, x_mask=x_mask, y_mask=y_mask)
+        return shipped.collect(x, y, x_mask, y_mask)
     i, j = len(x) // 3, len(y) // 3
-    one = statistics.collect(x[:i], y[:j], x_mask=x_mask[:i], y_mask=y_mask[:j])
-    other = statistics.collect(x[i:], y[j:], x_mask=x_mask[i:], y_mask=y_mask[j:])
+    one = shipped.collect(x[:i], y[:j], x_mask[:i], y_mask[:j])
+    other = shipped.collect(x[i:], y[j:], x_mask[i:], y_mask[j:])
     return one.merge(other)
 
 
@@ -55,10 +56,9 @@ def _reduced(x: Matrix, y: Matrix, x_mask: Mask, y_mask: Mask) -> statistics.Sta
     halves = (a.reshape(2, -1, *a.shape[1:]) for a in (x, y, x_mask, y_mask))
 
     def half(x: Any, y: Any, x_mask: Any, y_mask: Any) -> statistics.Statistics:
-        found = statistics.collect(x, y, x_mask=x_mask, y_mask=y_mask)
-        return found.all_reduce("parts")
+        return shipped.collect(x, y, x_mask, y_mask).all_reduce("parts")
 
-    whole = jax.vmap(half, axis_name="parts")(*halves)
+    whole = jax.jit(jax.vmap(half, axis_name="parts"))(*halves)
     return jax.tree.map(lambda leaf: leaf[0], whole)
 
 
@@ -71,7 +71,8 @@ def pair_statistics(setting: Setting, collect: Collect = _merged) -> Outcome:
     rng, rows = np.random.default_rng(setting.seed), []
     with jax.enable_x64(True):
         for k in range(count(4, setting)):
-            n, m, d = 6 + k % 2, 8, int(rng.integers(1, 5))
+            # Up to effort 1 of one shape, which is compiled once.
+            n, m, d = 6 + k % 2, 8, int(rng.integers(1, 5)) if k > 3 else 3
             x, y = _dyadic(rng, n, d), _dyadic(rng, m, d)
             masks = rng.random(n) < 0.7, rng.random(m) < 0.7
             masks[0][:2], masks[1][:2] = (True, False), (False, True)
@@ -106,7 +107,7 @@ def _rows(seen: statistics.Statistics, x: Exact, y: Exact, terms: int) -> list[R
 
 def _unbiased(x: Matrix, y: Matrix, x_mask: Mask, y_mask: Mask) -> statistics.Statistics:
     """Variances divided by n - 1."""
-    found = statistics.collect(x, y, x_mask=x_mask, y_mask=y_mask)
+    found = shipped.collect(x, y, x_mask, y_mask)
     moments = (
         statistics.Moments(m.count, m.mean, m.variance * m.count / (m.count - 1), m.absolute, m.low)
         for m in (found.x, found.y)
@@ -116,16 +117,13 @@ def _unbiased(x: Matrix, y: Matrix, x_mask: Mask, y_mask: Mask) -> statistics.St
 
 def _unweighed(x: Matrix, y: Matrix, x_mask: Mask, y_mask: Mask) -> statistics.Statistics:
     """Parts of unequal size averaged with equal weights."""
-    parts = [
-        statistics.collect(x[i], y, x_mask=x_mask[i], y_mask=y_mask)
-        for i in (slice(2), slice(2, None))
-    ]
+    parts = [shipped.collect(x[i], y, x_mask[i], y_mask) for i in (slice(2), slice(2, None))]
     return jax.tree.map(lambda a, b: (a + b) / 2, *parts)
 
 
 def _signed(x: Matrix, y: Matrix, x_mask: Mask, y_mask: Mask) -> statistics.Statistics:
     """Absolute values lost."""
-    found = statistics.collect(x, y, x_mask=x_mask, y_mask=y_mask)
+    found = shipped.collect(x, y, x_mask, y_mask)
     moments = (
         statistics.Moments(m.count, m.mean, m.variance, m.mean, m.low) for m in (found.x, found.y)
     )

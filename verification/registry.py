@@ -16,6 +16,8 @@ MODULES = (
     "orthogonality",
     "tails",
     "uniform",
+    "attention",
+    "streaming",
 )
 
 

@@ -17,6 +17,8 @@ def gather(units: Sequence[Unit], finished: Sequence[Finished]) -> dict[str, Any
     for unit, done in zip(units, finished, strict=True):
         known = _about(unit.config["id"]) if unit.config["kind"] == "check" else {}
         kinds[unit.config["kind"]].append(known | done.result)
+    order = list(load_checks())
+    kinds["check"].sort(key=lambda row: order.index(row["id"]))
     rows = [row for group in kinds.values() for row in group]
     return plain(
         {

@@ -16,14 +16,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from verification.progress import Progress
+from verification.workers import run_in_processes
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "sympy", "python-flint")
 
@@ -82,11 +82,16 @@ def _reason(error: OSError) -> str:
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work: `work(config)` gives a JSON value. `work` is a function of a module."""
+    """One piece of work: `work(config)` gives a JSON value. `work` is a function of a module.
+
+    Units of one group run in one process as far as the others have work: they share what is
+    compiled. It is no part of a unit's name.
+    """
 
     label: str
     config: Mapping[str, Any]
     work: Callable[[Mapping[str, Any]], Any]
+    group: str = ""
 
     @property
     def name(self) -> str:
@@ -206,31 +211,24 @@ def run_units(
             for unit in waiting:
                 keep(unit, *_timed(unit))
         else:
-            _run_in_processes(waiting, min(jobs, len(waiting)), keep)
+            grouped = ((unit.group or unit.name, unit) for unit in waiting)
+            try:
+                for unit, done in run_in_processes(grouped, _timed, min(jobs, len(waiting))):
+                    keep(unit, *done)
+            except BrokenProcessPool as error:
+                raise RunError(
+                    "a worker process was killed, for instance for want of memory; "
+                    f"{len(ledger.finished)} finished units are kept"
+                ) from error
     return [ledger.finished[unit.name] for unit in units]
 
 
-def _run_in_processes(
-    units: Sequence[Unit], jobs: int, keep: Callable[[Unit, Any, float], None]
-) -> None:
-    # JAX starts threads, which a forked process would inherit in an unusable state.
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        futures: dict[Future[tuple[Any, float]], Unit] = {}
-        try:
-            futures |= {pool.submit(_timed, unit): unit for unit in units}
-            for done in as_completed(futures):
-                keep(futures[done], *done.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def fingerprint(*folders: Path) -> str:
-    """Hash of all Python sources in the folders: results of other code are not taken for ours."""
+def fingerprint(*places: Path) -> str:
+    """Hash of Python sources, files or folders: results of other code are not taken for ours."""
     total = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.rglob("*.py")):
-            total.update(path.relative_to(folder.parent).as_posix().encode() + b"\0")
+    for place in places:
+        for path in [place] if place.is_file() else sorted(place.rglob("*.py")):
+            total.update(path.relative_to(place.parent).as_posix().encode() + b"\0")
             total.update(path.read_bytes() + b"\0")
     return total.hexdigest()[:16]
 
@@ -263,12 +261,13 @@ def _versions() -> dict[str, str]:
 
 
 def _revision() -> str:
-    """The checked-out commit, marked where files differ from it."""
+    """The checked-out commit, marked where files differ from it; results are no part of that."""
     git = ["git", "-C", str(Path(__file__).parent)]
+    sources = ["--untracked-files=no", "--", ":/", ":(top,exclude)results"]
     try:
         commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
         changed = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True
+            [*git, "status", "--porcelain", *sources], capture_output=True, text=True
         )
     except OSError:
         return "unknown"

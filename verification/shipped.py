@@ -9,6 +9,7 @@ import jax
 from jax import Array
 
 import crt
+from crt import statistics
 from crt.mechanisms import Mechanism
 
 
@@ -18,6 +19,12 @@ def log_features(
 ) -> tuple[Array, Array]:
     """log|f| and the phase, (…, L, M)."""
     return mechanism.log_features(points, omega, side, kernel=kernel)
+
+
+@partial(jax.jit, static_argnames="kernel")
+def log_second_moment(mechanism: Mechanism, x: Array, y: Array, kernel: str = "gaussian") -> Array:
+    """log E X², elementwise."""
+    return mechanism.log_second_moment(x, y, kernel=kernel)
 
 
 @partial(jax.jit, static_argnames=("draws", "orthogonal", "kernel"))
@@ -32,3 +39,9 @@ def estimator_variance(
 def fit(name: str, x: Array, y: Array) -> Mechanism:
     """The mechanism of this name, fitted."""
     return crt.MECHANISMS[name].fit(x, y)
+
+
+@jax.jit
+def collect(x: Array, y: Array, x_mask: Array, y_mask: Array) -> statistics.Statistics:
+    """The statistics of the rows that the masks leave."""
+    return statistics.collect(x, y, x_mask=x_mask, y_mask=y_mask)

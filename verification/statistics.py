@@ -17,12 +17,16 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
+from jaxtyping import Float
+from scipy.optimize import brentq
 from scipy.stats import beta
 
 from verification.checks import Outcome
 
 MISS = 1e-3
 """An error called detectable is missed with at most this probability."""
+_WIDE = 4
+"""Multiple of the largest value within which the ends of an interval are sought."""
 SPREAD = 1.1
 """The power of a mean's test is computed for laws whose variance is up to this multiple of v."""
 
@@ -79,6 +83,25 @@ class MeanTest:
         passed = abs(shift) <= allowed
         observed = self.mean + shift
         return Outcome(passed, observed, self.mean, allowed, self.samples, self.detects, note)
+
+
+def catoni_interval(
+    values: Float[np.ndarray, " n"], variance: float, false_alarm: float
+) -> tuple[float, float]:
+    """Interval that misses E X with probability ≤ false_alarm if Var X is at most `variance`.
+
+    It holds all θ with |Σψ(a(X-θ))| ≤ n·log(1 + a²v/2) + log(2/δ); the sum falls as θ grows.
+    """
+    test = MeanTest(0.0, variance, len(values), false_alarm)
+    most = test.allowed * len(values) * test.scale
+    reach = float(np.max(np.abs(values))) + test.allowed + 1 / test.scale
+
+    def excess(theta: float, bound: float) -> float:
+        u = test.scale * (values - theta)
+        return float(np.sum(np.sign(u) * np.log1p(np.abs(u) + u**2 / 2))) - bound
+
+    ends = [brentq(excess, -_WIDE * reach, _WIDE * reach, args=(sign * most,)) for sign in (1, -1)]
+    return float(ends[0]), float(ends[1])
 
 
 def hoeffding(samples: int, width: float, false_alarm: float) -> float:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import Float
 
 import crt
@@ -71,23 +73,36 @@ CASES = (
 )
 
 
+@jax.jit
+def _log_bounds(
+    eps: Array, draws: int, rho: float, d: int, z: float, n: float, kernel: float
+) -> dict[str, dict[str, Array]]:
+    sup = jnp.exp(formulas.log_supremum_oprf(rho, d, z, n))
+    var = formulas.variance_oprf(rho, d, z, n)
+    hoeffding = formulas.log_hoeffding(eps, draws, sup) - math.log(2)
+    upper = {
+        "hoeffding": hoeffding,
+        "bernstein": formulas.log_bernstein_upper(eps, draws, var, sup, kernel),
+        "bennett": -draws * formulas.bennett_rate(eps, var, sup - kernel),
+    }
+    lower = formulas.log_bernstein_lower(eps, draws, var, kernel)
+    return {"upper": upper, "lower": {"bernstein": lower, "hoeffding": hoeffding}}
+
+
+def _bounds(case: Case, side: str) -> dict[str, Curve]:
+    given = case.draws, case.rho, case.d, case.z, case.n, case.kernel
+    found = _log_bounds(np.array(case.eps), *given)[side]
+    return {name: np.asarray(bound) for name, bound in found.items()}
+
+
 def log_upper_bounds(case: Case) -> dict[str, Curve]:
     """Of P(K̂-K ≥ ε), one-sided, for independent and orthogonal draws alike."""
-    eps, rho = np.array(case.eps), case.rho
-    sup = np.exp(np.asarray(formulas.log_supremum_oprf(rho, case.d, case.z, case.n)))
-    var = np.asarray(formulas.variance_oprf(rho, case.d, case.z, case.n))
-    bernstein = formulas.log_bernstein_upper(eps, case.draws, var, sup, case.kernel)
-    rate = formulas.bennett_rate(eps, var, sup - case.kernel)
-    hoeffding = formulas.log_hoeffding(eps, case.draws, sup) - math.log(2)
-    bounds = {"hoeffding": hoeffding, "bernstein": bernstein, "bennett": -case.draws * rate}
-    return {name: np.asarray(bound) for name, bound in bounds.items()}
+    return _bounds(case, "upper")
 
 
 def log_lower_bounds(case: Case) -> dict[str, Curve]:
     """Of P(K̂ ≤ K-ε) for independent draws."""
-    var = formulas.variance_oprf(case.rho, case.d, case.z, case.n)
-    bound = formulas.log_bernstein_lower(np.array(case.eps), case.draws, var, case.kernel)
-    return {"bernstein": np.asarray(bound), "hoeffding": log_upper_bounds(case)["hoeffding"]}
+    return _bounds(case, "lower")
 
 
 def log_orthogonal_lower_bounds(case: Case) -> dict[str, Curve]:

@@ -1,5 +1,6 @@
 """Theorem 4.3 as printed: with its number of draws the error is large, at two counterexamples."""
 
+import functools
 import math
 from dataclasses import replace
 
@@ -24,7 +25,6 @@ COARSE = 40
 DIMENSION = Ball(64, 64**0.25, 0.5)
 FAILS = 0.56
 """P(error ≥ 1) there is at least this, as `printed_dimension` shows."""
-LARGE_EFFORT = 4
 CHUNK = 2**14
 """Draws held at a time in 64 dimensions."""
 
@@ -52,16 +52,28 @@ def repetitions_for(truth: float, limit: float, level: float) -> int:
 
 
 def failing(
-    errors: np.ndarray, truth: float, setting: Setting, note: str, limit: float = 0.5
+    errors: np.ndarray,
+    truth: float,
+    setting: Setting,
+    note: str,
+    limit: float = 0.5,
+    shift: float = 0.0,
 ) -> Outcome:
-    """P(error ≥ 1) is above the limit, with certainty; at right code it is at least `truth`."""
+    """P(error ≥ 1) is above the limit, with certainty; at right code it is at least `truth`.
+
+    For a planted error the limit is above what is seen, by `shift` times what is detected.
+    """
     size, seen = len(errors), int(np.sum(errors >= 1))
     needed = critical_count(size, limit, setting.false_alarm)
+    detects = detectable(size, needed) - limit
+    if shift:
+        limit = min(seen / size + shift * detects, 1.0)
+        needed = critical_count(size, limit, setting.false_alarm)
     low, _ = clopper_pearson(seen, size, 2 * setting.false_alarm)
     missed = float(binom.cdf(needed - 1, size, truth))
     passed = seen >= needed and missed <= setting.false_alarm
     note += f": error ≥ 1 in {seen} of {size}, median {np.median(errors):.4g}"
-    return Outcome(passed, limit, low, 0.0, size, detectable(size, needed) - limit, note)
+    return Outcome(passed, limit, low, 0.0, size, detects, note)
 
 
 def pair_errors(ball: Ball, draws: int, repetitions: int, seed: int) -> np.ndarray:
@@ -76,7 +88,7 @@ def pair_errors(ball: Ball, draws: int, repetitions: int, seed: int) -> np.ndarr
     return np.asarray(jax.jit(lambda k: lax.map(one, k, batch_size=64))(keys))
 
 
-def printed_radius(setting: Setting, square: float = 10.0) -> Outcome:
+def printed_radius(setting: Setting, square: float = 10.0, shift: float = 0.0) -> Outcome:
     """d = 1, R² = 10, optimal A: the printed M = 95 fails with probability at least 0.9.
 
     The median in the outcome's note is that of the largest error over the ball; beside it stands
@@ -89,7 +101,7 @@ def printed_radius(setting: Setting, square: float = 10.0) -> Outcome:
         low, _ = largest_errors(ball, number, repetitions, seed, COARSE)
         at_end = np.median(pair_errors(ball, number, repetitions, seed))
     note = f"d = 1, R² = {square:g}, M = {number}, median at x = y = R {at_end:.4g}, over the ball"
-    return failing(low, 0.9, setting, note)
+    return failing(low, 0.9, setting, note, shift=shift)
 
 
 def log_failure(ball: Ball, draws: int, square: float) -> float:
@@ -113,8 +125,13 @@ def printed_dimension(setting: Setting, factor: int = 1) -> Outcome:
     return outcome(rows, f"d = 64, A = -½: fails with probability at least {math.exp(best):.3f}")
 
 
+@functools.lru_cache(maxsize=1)
 def long_means(ball: Ball, draws: int, repetitions: int, seed: int) -> np.ndarray:
-    """K̂(x, x) at one x with ‖x‖ = r₀, streamed: CHUNK draws at a time."""
+    """K̂(x, x) at one x with ‖x‖ = r₀, streamed: CHUNK draws at a time.
+
+    The last result is kept, which serves an error planted in what is compared with it. No fault of
+    the code may be planted around this: it would not be seen.
+    """
     x = jnp.full((1, ball.d), ball.r0 / math.sqrt(ball.d))
     chunks = -(-draws // CHUNK)
 
@@ -134,29 +151,23 @@ def long_means(ball: Ball, draws: int, repetitions: int, seed: int) -> np.ndarra
 
 
 def drawn_dimension(
-    setting: Setting, alpha: float = DIMENSION.alpha, draws: int | None = None
+    setting: Setting,
+    alpha: float = DIMENSION.alpha,
+    draws: int | None = None,
+    shift: float = 0.0,
 ) -> Outcome:
-    """The same by draws, from effort 4 on: one estimate takes 14 million normal numbers.
+    """The same by draws: one estimate takes 14 million normal numbers.
 
     P(error ≥ 1) ≥ 0.56 by `log_failure`; the test is that of P > δ, with as many repetitions as
     right code needs to pass but for the false alarms.
     """
-    if setting.effort < LARGE_EFFORT:
-        return printed_dimension(setting)
     number = draws or printed_draws(DIMENSION, 1.0)
     repetitions = repetitions_for(FAILS, DELTA, setting.false_alarm)
     with jax.enable_x64(True):
         ball = replace(DIMENSION, alpha=alpha)
         values = long_means(ball, number, repetitions, seed_of(setting, "dimension"))
     errors = np.abs(values - math.exp(1.0))
-    return failing(errors, FAILS, setting, f"d = 64, M = {number}, at one pair", DELTA)
-
-
-def milder(setting: Setting) -> Outcome:
-    """With A near the optimum few draws suffice, and nothing fails."""
-    if setting.effort < LARGE_EFFORT:
-        return printed_dimension(setting, 1000)
-    return drawn_dimension(setting, 0.03, CHUNK)
+    return failing(errors, FAILS, setting, f"d = 64, M = {number}, at one pair", DELTA, shift)
 
 
 def checks() -> list[Check]:
@@ -169,7 +180,10 @@ def checks() -> list[Check]:
             "montecarlo",
             "the printed M fails at d = 1, R² = 10",
             printed_radius,
-            (("a milder radius", lambda s: printed_radius(s, 0.25)),),
+            (
+                ("twice the detectable error", lambda s: printed_radius(s, shift=2.0)),
+                ("a milder radius", lambda s: printed_radius(s, 0.25)),
+            ),
         ),
         Check(
             "uniform-printed-dimension",
@@ -183,8 +197,13 @@ def checks() -> list[Check]:
             "uniform-drawn-dimension",
             wrong,
             "montecarlo",
-            "the printed M fails at d = 64, by draws in the larger budgets",
+            "the printed M fails at d = 64, by draws",
             drawn_dimension,
-            (("a milder A", milder),),
+            (
+                ("twice the detectable error", lambda s: drawn_dimension(s, shift=2.0)),
+                # With A near the optimum few draws suffice, and nothing fails.
+                ("a milder A", lambda s: drawn_dimension(s, 0.03, CHUNK)),
+            ),
+            quick=False,
         ),
     ]

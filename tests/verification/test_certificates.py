@@ -11,7 +11,7 @@ from verification.moments import ExponentialProduct
 
 CHECKS = {check.id: check for check in certificates.checks()}
 EFFORT = 0.1
-QUICK = ("certificate-pos", "certificate-pois", "certificate-trig", "certificate-oprf")
+QUICK = ("certificate-pos", "certificate-pois")
 """Checks whose planted faults are looked at in every run of the tests."""
 
 

@@ -53,9 +53,22 @@ def test_a_check_of_an_unknown_claim_is_refused(monkeypatch: pytest.MonkeyPatch)
         load_claims.__wrapped__()
 
 
-def test_every_stochastic_check_has_a_planted_fault() -> None:
-    bare = [c.id for c in load_checks().values() if c.kind == "montecarlo" and not c.planted]
-    assert not bare
+def test_every_stochastic_check_has_an_error_of_twice_the_detectable_size() -> None:
+    drawn = [check for check in load_checks().values() if check.kind == "montecarlo"]
+    assert all("twice the detectable error" in dict(check.planted) for check in drawn)
+
+
+def test_every_claim_with_checks_keeps_one_in_the_quick_budget() -> None:
+    checks = load_checks()
+    checked = [claim for claim in load_claims().values() if claim.checks]
+    left = [c.id for c in checked if not any(checks[name].quick for name in c.checks)]
+    assert checked and not left
+
+
+def test_optima_are_certified_by_inequalities() -> None:
+    checks, every = load_checks(), load_claims()
+    for name in ("thm-minvar", "gerf-optimum", "gerf-optimum-plus", "gerf-optimum-minus"):
+        assert "inequality" in {checks[check].kind for check in every[name].checks}, name
 
 
 def test_the_index_is_current() -> None:

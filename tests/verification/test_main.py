@@ -117,6 +117,29 @@ def test_failures_and_unnoticed_faults_are_the_exit_code(
     assert ("NOT NOTICED: a fault" in printed) == (not notices)
 
 
+@pytest.mark.parametrize(
+    ("kind", "fault", "efforts"),
+    [
+        ("certificate", "an own fault", [1.0, 4.0]),
+        ("montecarlo", "raw-qr", [1.0, 4.0]),
+        ("montecarlo", "twice the detectable error", [4.0]),
+    ],
+)
+def test_a_fault_is_looked_at_in_the_smallest_run_first(
+    kind: Any, fault: str, efforts: list[float]
+) -> None:
+    for needed in efforts:
+        seen: list[float] = []
+
+        def faulty(setting: Setting, needed: float = needed, seen: list[float] = seen) -> Outcome:
+            seen.append(setting.effort)
+            return outcome(setting.effort < needed)
+
+        made = Check("a", ("thm-gerf",), kind, "a check", faulty, ((fault, faulty),))
+        assert plan.notices(made, fault, Setting(1, 1e-9, 4.0))
+        assert seen == [effort for effort in efforts if effort <= needed]
+
+
 def test_every_check_has_its_share_of_the_false_alarms() -> None:
     units = plan.plan(None, plan.BUDGETS["quick"], 1)
     shares = [u.config["false_alarm"] for u in units if u.config["kind"] == "check"]

@@ -13,14 +13,7 @@ from verification.montecarlo import BIAS, NOMINAL, VARIANCE_ERROR, Plan
 from verification.plan import FALSE_ALARM
 
 CHECKS = {check.id: check for check in montecarlo.checks()}
-QUICK = (
-    "mean-pos-iid-d3",
-    "mean-pos-orthogonal-d3",
-    "mean-pos-orthogonal-d8",
-    "mean-oprf-iid-d1",
-    "mean-geom-iid-d3",
-    "law-orthogonal-d3",
-)
+QUICK = ("mean-pos-orthogonal-d8", "mean-geom-iid-d3")
 """Checks whose planted faults are looked at in every run of the tests."""
 
 
@@ -32,10 +25,6 @@ def test_the_shipped_code_passes(check: Check) -> None:
 @pytest.mark.parametrize(("check", "fault"), pairs(CHECKS.values(), *QUICK))
 def test_a_planted_fault_is_caught(check: Check, fault: str) -> None:
     catches(check, fault)
-
-
-def test_every_check_looks_at_twice_the_detectable_error() -> None:
-    assert all("twice the detectable error" in dict(check.planted) for check in CHECKS.values())
 
 
 def test_every_mechanism_is_looked_at_in_every_dimension() -> None:

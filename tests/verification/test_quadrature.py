@@ -7,7 +7,7 @@ from verification import quadrature
 from verification.checks import Check
 
 CHECKS = quadrature.checks()
-QUICK = ("quadrature-infinite", "quadrature-plus", "variance-surface")
+QUICK = ("quadrature-infinite", "quadrature-plus")
 """Checks whose planted faults are looked at in every run of the tests."""
 
 

@@ -181,7 +181,7 @@ def test_fingerprint_sees_every_change(tmp_path: Path) -> None:
     (room / "a.py").write_text("x = 2\n")
     second = fingerprint(room)
     (room / "b.py").write_text("")
-    assert len({first, second, fingerprint(room)}) == 3
+    assert len({first, second, fingerprint(room), fingerprint(room / "a.py")}) == 4
 
 
 def test_manifest_says_how_and_names_no_folder() -> None:

@@ -12,6 +12,7 @@ from verification.statistics import (
     MISS,
     MeanTest,
     bernstein,
+    catoni_interval,
     clopper_pearson,
     hoeffding,
     influence,
@@ -127,3 +128,14 @@ def test_the_worst_outcome_is_a_failed_one() -> None:
     assert worst([near, failed]) == failed
     assert worst([near, Outcome(True, 0.1, 0, 1, 5, 0.3)]).observed == 0.9
     assert worst([near, Outcome(True, 0.1, 0, 1, 5, 0.3)]).detects == 0.3
+
+
+def test_catoni_interval_covers_a_heavy_tailed_mean_and_excludes_others() -> None:
+    seed = secrets.randbits(62)
+    values = np.random.default_rng(seed).pareto(4.5, 4000)
+    mean, variance = 1 / 3.5, 4.5 / (3.5**2 * 2.5)
+    low, high = catoni_interval(values, variance, 1e-9)
+    assert low < mean < high, seed
+    assert high - low < 0.15
+    moved = catoni_interval(values + 0.15, variance, 1e-9)
+    assert moved[0] > mean and moved[0] - low == pytest.approx(0.15)

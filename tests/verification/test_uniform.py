@@ -43,9 +43,9 @@ def test_repetitions_tell_the_printed_claim_from_the_truth() -> None:
 
 
 @pytest.mark.slow
-def test_the_slope_is_known_to_fifteen_hundredths_at_the_standard_budget() -> None:
+def test_the_slope_is_told_from_none_at_the_standard_budget() -> None:
     seen = uniform.slope(fresh(4.0))
-    assert seen.passed and seen.detects is not None and seen.detects <= 0.15, seen
+    assert seen.passed and seen.detects is not None and seen.detects <= 0.35, seen
 
 
 @pytest.mark.slow

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 
 from verification.checks import Outcome, Setting
+from verification.faults.attention import ATTENTION
 from verification.faults.bounds import BOUNDS, GAINS
 from verification.faults.estimators import MOMENTS, OPERATOR
 from verification.faults.fault import Fault
 from verification.faults.features import FEATURES
 from verification.faults.fitting import PARAMETERS, STATISTICS
 from verification.faults.samplers import SAMPLERS
+from verification.faults.streaming import STREAMING
 
 Run = Callable[[Setting], Outcome]
 
@@ -20,6 +22,8 @@ AREAS: Mapping[str, tuple[Fault, ...]] = {
     "operator": OPERATOR,
     "statistics": STATISTICS,
     "parameters": PARAMETERS,
+    "attention": ATTENTION,
+    "streaming": STREAMING,
 }
 FAULTS: Mapping[str, Fault] = {fault.name: fault for area in AREAS.values() for fault in area}
 CATALOGUE: Mapping[str, str] = {name: fault.summary for name, fault in FAULTS.items()}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 from jax import lax
 
 from crt import formulas, parameters, statistics
@@ -17,8 +18,8 @@ STATISTICS = (
         "padded-rows",
         "masked rows counted",
         statistics,
-        "moments",
-        lambda f: lambda x, mask=None: f(x),
+        "_moments",
+        lambda f: lambda values, keep: f(values, jnp.ones_like(keep)),
     ),
     Fault(
         "merge-means",

@@ -1,0 +1,57 @@
+"""Work is shared out by groups, every item once, and a worker without work takes a half."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from verification.runs import Ledger, RunError, Unit, run_units
+from verification.workers import Shares, run_in_processes
+
+
+def test_a_worker_keeps_its_group_and_then_takes_the_end_of_the_longest() -> None:
+    items = [("a", f"a{k}") for k in range(6)] + [("b", "b0")]
+    shares = Shares(items)
+    assert [shares.take(0), shares.take(1), shares.take(0)] == ["a0", "b0", "a1"]
+    assert [shares.take(1), shares.take(1)] == ["a4", "a5"]
+    assert [shares.take(0), shares.take(0), shares.take(1), shares.take(0)] == [
+        "a2",
+        "a3",
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_every_item_is_taken_once(workers: int) -> None:
+    items = [(f"group {k % 4}", k) for k in range(23)]
+    shares, taken = Shares(items), []
+    for turn in range(23 * workers):
+        item = shares.take(turn % workers)
+        taken += [item] if item is not None else []
+    assert sorted(taken) == list(range(23))
+
+
+def process(_: int) -> int:
+    """The process that does the work."""
+    return os.getpid()
+
+
+def test_the_work_is_done_in_as_many_processes() -> None:
+    done = dict(run_in_processes([(str(k % 2), k) for k in range(6)], process, 2))
+    assert set(done) == set(range(6))
+    assert len(set(done.values())) <= 2 and os.getpid() not in done.values()
+
+
+def killed(config: Any) -> None:
+    """The work of a unit whose process is killed."""
+    if config["k"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_one_sentence(tmp_path: Path) -> None:
+    units = [Unit(str(k), {"k": k}, killed, "one") for k in range(2)]
+    with pytest.raises(RunError, match=r"a worker process was killed.* finished units are kept"):
+        run_units(units, Ledger(tmp_path / "a.jsonl"), jobs=2, quiet=True)

@@ -1,0 +1,394 @@
+"""`FavorAttention` against its definition: outputs, gradients, masks, causality, cost, dtypes.
+
+Comparisons are made in float64, where a rounding is 2^-29 of float32's: what the statement allows
+there, an RMS of 1e-5 of the RMS at unit scale, is held to as many roundings here.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+import crt
+from verification import attention_definition as definition
+from verification import attention_means
+from verification.attention_definition import Given
+from verification.checks import Check, Outcome, Setting
+from verification.comparison import Row, outcome
+from verification.faults import planted
+from verification.operations import largest_array, operations
+
+EPS = float(np.finfo(np.float64).eps)
+LIMITS = {"float32": 1e-5, "bfloat16": 5e-3, "float16": 1e-3}
+"""RMS of the difference over RMS that the statement allows at unit scale."""
+LIMIT = LIMITS["float32"] * EPS / float(np.finfo(np.float32).eps)
+MECHANISMS = ("oprf", "pos", "relu", "trig", "elu")
+BATCH, KEY_HEADS, HEADS, DIM, VALUES, FEATURES = 2, 2, 4, 3, 2, 5
+QUERIES, KEYS, BLOCK = 9, 13, 4
+LARGE = 60.0
+CAUSAL = 131
+"""Tokens of causal checks: a chunk of 128 and the beginning of another."""
+
+Run = Callable[[Setting], Outcome]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One family of calls."""
+
+    queries: int
+    keys: int
+    is_causal: bool
+
+    def draw(self, name: str, rng: np.random.Generator, size: float = 1.0) -> Given:
+        """Gaussian q, k times a size, and v; a third of the keys masked, in one element all.
+
+        Trigonometric features see small inputs: their denominators then stay away from 0.
+        """
+        size = 0.3 * size if name == "trig" else size
+        q = size * rng.normal(size=(BATCH, self.queries, HEADS, DIM))
+        k = size * rng.normal(size=(BATCH, self.keys, KEY_HEADS, DIM))
+        # Features of small keys outgrow those of large ones: a late rise of every maximum.
+        k[:, -3:] /= size
+        mask = rng.random((BATCH, self.keys)) < 0.67
+        mask[0, [0, -1]], mask[-1] = True, False
+        return Given(
+            name,
+            q,
+            k,
+            rng.normal(size=(BATCH, self.keys, KEY_HEADS, VALUES)),
+            rng.normal(size=(HEADS, FEATURES, DIM)),
+            rng.uniform(0.3, 0.9, size=(BATCH, HEADS)),
+            mask,
+            self.is_causal,
+            0.8,
+        )
+
+
+BIDIRECTIONAL = Shape(QUERIES, KEYS, False)
+CAUSAL_SHAPE = Shape(CAUSAL, CAUSAL, True)
+
+
+def call(given: Given, q: Any, k: Any, v: Any, mask: Any = None) -> Array:
+    """The shipped attention on the arrays, with everything else as given."""
+    made = crt.FavorAttention(FEATURES, given.name, block_size=BLOCK)
+    omega = None if given.name == "elu" else given.omega.astype(_wide(q))
+    rho = given.rho.astype(_wide(q)) if given.name == "oprf" else None
+    mask = given.mask if mask is None else mask
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "trigonometric features", UserWarning)
+        return made(q, k, v, omega, mask, given.is_causal, rho, scale=given.scale)
+
+
+def _wide(array: Any) -> Any:
+    return jnp.promote_types(jnp.asarray(array).dtype, jnp.float32)
+
+
+def rms(array: Any) -> float:
+    return float(np.sqrt(np.mean(np.abs(np.asarray(array, np.float64)) ** 2)))
+
+
+def apart(label: str, got: Any, exact: Any, limit: float) -> Row:
+    """RMS of the difference over RMS of the exact values."""
+    difference = np.asarray(got, np.float64) - np.asarray(exact)
+    return Row(label, rms(difference) / rms(exact), 0.0, limit)
+
+
+def roundings(given: Given) -> float:
+    """What may be lost: LIMIT, or more where logarithms are so large that their roundings weigh.
+
+    Signed features cancel in the denominators: a rounding of each term then weighs `cancellation`
+    times as much in the output, which no order of summation avoids.
+    """
+    logs = [definition.log_features(given, each)[0] for each in (given.q, given.k)]
+    largest = sum(float(np.max(np.abs(each))) for each in logs)
+    return max(LIMIT, 4 * EPS * largest) * definition.cancellation(given)
+
+
+def outputs(given: Given, out: Array | None = None) -> Row:
+    """The shipped outputs against the definition's."""
+    out = call(given, *given.arrays.values()) if out is None else out
+    return apart(f"{given.label}: output", out, definition.attend(given), roundings(given))
+
+
+def with_gradients(given: Given, setting: Setting, rng: np.random.Generator) -> list[Row]:
+    """Outputs, and gradients along a Gaussian direction u of each argument.
+
+    If a gradient g is off by e, ⟨e, u⟩ is Gaussian with deviation ‖e‖: it exceeds t·‖e‖ with
+    probability 2e^{-t²/2}, so t = √(2·log(2/α)) keeps the false alarms below α.
+    """
+    out, pull = jax.vjp(lambda *a: call(given, *a), *given.arrays.values())
+    change = rng.normal(size=out.shape)
+    rows = [outputs(given, out)]
+    spread = math.sqrt(2 * math.log(2 * 3 * len(MECHANISMS) / setting.false_alarm))
+    for name, gradient in zip(given.arrays, pull(jnp.asarray(change)), strict=True):
+        direction = rng.normal(size=gradient.shape)
+        exact = definition.slope(given, name, direction, change)
+        allowed = spread * roundings(given) * float(np.linalg.norm(gradient))
+        found = float(np.sum(np.asarray(gradient) * direction))
+        rows.append(Row(f"{given.label}: gradient in {name}", found, exact, allowed))
+    return rows
+
+
+def equality(shape: Shape, plain: tuple[str, ...]) -> Run:
+    """A check of outputs, and gradients of FAVOR++; from effort 2 on, of every mechanism.
+
+    The last case has inputs so large that no exponential of a feature fits a float64.
+    """
+
+    def run(setting: Setting) -> Outcome:
+        rng, rows = np.random.default_rng(setting.seed), []
+        with jax.enable_x64(True):
+            for name in ("oprf",) if setting.effort < 2 else MECHANISMS:
+                rows += with_gradients(shape.draw(name, rng), setting, rng)
+            rows += [outputs(shape.draw(name, rng)) for name in plain]
+            rows.append(outputs(shape.draw("oprf", rng, LARGE)))
+        return outcome(rows, "outputs and gradients against the definition in float64")
+
+    return run
+
+
+def future(setting: Setting) -> Outcome:
+    """Every later token drawn anew, up to 1e4 times as large: earlier outputs keep every bit.
+
+    And no gradient of an earlier output reaches a later token.
+    """
+    rng, rows = np.random.default_rng(setting.seed), []
+    with jax.enable_x64(True):
+        for name in ("oprf",) if setting.effort < 2 else MECHANISMS:
+            given = CAUSAL_SHAPE.draw(name, rng)
+            given = replace(given, mask=np.ones_like(given.mask))
+            out, pull = jax.vjp(lambda *a, g=given: call(g, *a), *given.arrays.values())
+            for at in (0, 5, 126, 127, 128):
+                later = np.arange(CAUSAL)[None, :, None, None] > at
+                size = 10.0 ** rng.integers(-1, 5)
+                moved = [
+                    np.where(later, size * rng.normal(size=each.shape), each)
+                    for each in given.arrays.values()
+                ]
+                other = call(given, *moved)
+                label = f"{name}: outputs up to {at} that change"
+                changed = np.sum(np.asarray(out != other)[:, : at + 1])
+                rows.append(Row(label, float(changed), 0.0, 0.0))
+                change = jnp.where(later, 0, jnp.ones_like(out))
+                reached = sum(float(jnp.sum((g != 0) & later)) for g in pull(change))
+                rows.append(Row(f"{name}: gradients beyond {at}", reached, 0.0, 0.0))
+    return outcome(rows, "later tokens and what feels them")
+
+
+def _fitted(given: Given, q: Any, k: Any, v: Any) -> Array:
+    """As `call`, with ρ fitted to the arrays."""
+    made = crt.FavorAttention(FEATURES, block_size=BLOCK)
+    return made(q, k, v, given.omega, given.mask, scale=given.scale)
+
+
+def pads(setting: Setting) -> Outcome:
+    """NaN in masked places reaches no bit of the output, nor do ρ's statistics see it.
+
+    Under `jit`, for a concrete NaN is refused before anything is computed.
+    """
+    rng, rows = np.random.default_rng(setting.seed), []
+    with jax.enable_x64(True):
+        for is_causal in (False, True):
+            length = CAUSAL if is_causal else KEYS
+            given = Shape(length, length, is_causal).draw("oprf", rng)
+            shown = given.mask[:, :, None, None]
+            loud = [np.where(shown, each, np.nan) for each in given.arrays.values()]
+            run = jax.jit(partial(call, given) if is_causal else partial(_fitted, given))
+            out, other = run(*given.arrays.values()), run(*loud)
+            label = "causal" if is_causal else "fitted ρ"
+            changed = np.sum(np.asarray((out != other) & shown))
+            rows.append(Row(f"{label}: outputs that feel a pad", float(changed), 0.0, 0.0))
+            hidden = float(np.sum(np.asarray(out)[-1] != 0))
+            rows.append(Row(f"{label}: outputs of no keys that are not 0", hidden, 0.0, 0.0))
+    return outcome(rows, "what stands in masked places")
+
+
+def fitted_rho(setting: Setting) -> Outcome:
+    """The ρ that a call fits is ρ* at the mean of scale·‖q_i + k_j‖² of its element and head.
+
+    Seen through the outputs: those with ρ fitted are those of the definition with that ρ, and no
+    gradient flows through it.
+    """
+    rng = np.random.default_rng(setting.seed)
+    given = Shape(KEYS, KEYS, False).draw("oprf", rng)
+    mask = given.mask | (np.arange(BATCH) == BATCH - 1)[:, None]
+    sums = given.q[:, :, None] + given.per_query_head(given.k)[:, None]
+    z = given.scale * np.sum(sums**2, axis=-1)
+    counted = np.broadcast_to((mask[:, :, None] & mask[:, None, :])[..., None], z.shape)
+    mean = np.mean(z, axis=(1, 2), where=counted)
+    # ρ* = (√((2z+d)² + 8dz) - 2z - d)/(4z), Theorem 3.3 as printed.
+    root = np.sqrt((2 * mean + DIM) ** 2 + 8 * DIM * mean)
+    given = replace(given, rho=(root - 2 * mean - DIM) / (4 * mean), mask=mask)
+    with jax.enable_x64(True):
+        out, pull = jax.vjp(lambda q: _fitted(given, q, given.k, given.v), given.q)
+        change = rng.normal(size=out.shape)
+        (gradient,) = pull(jnp.asarray(change))
+        direction = rng.normal(size=given.q.shape)
+        found = float(np.sum(np.asarray(gradient) * direction))
+    exact = definition.slope(given, "q", direction, change)
+    spread = math.sqrt(2 * math.log(2 / setting.false_alarm))
+    allowed = spread * LIMIT * float(np.linalg.norm(gradient))
+    rows = [
+        apart("output with a fitted ρ", out, definition.attend(given), LIMIT),
+        Row("gradient with ρ held", found, exact, allowed),
+    ]
+    return outcome(rows, "ρ of each batch element and head")
+
+
+def precision(setting: Setting) -> Outcome:
+    """Each dtype against the definition in float64 on the same rounded inputs, unit scale.
+
+    Every dtype in one mode at effort 1, in both from effort 2 on.
+    """
+    rng, rows = np.random.default_rng(setting.seed), []
+    for shape in (BIDIRECTIONAL, CAUSAL_SHAPE):
+        for dtype, limit in LIMITS.items():
+            if setting.effort < 2 and shape.is_causal != (dtype == "float16"):
+                continue
+            given = shape.draw("oprf", rng)
+            rounded = [jnp.asarray(each, dtype) for each in given.arrays.values()]
+            wide = [np.asarray(each, np.float64) for each in rounded]
+            exact = replace(
+                given,
+                **dict(zip(given.arrays, wide, strict=True)),
+                omega=given.omega.astype(np.float32).astype(float),
+                rho=given.rho.astype(np.float32).astype(float),
+            )
+            label = f"{given.label}, {dtype}"
+            rows.append(apart(label, call(given, *rounded), definition.attend(exact), limit))
+    return outcome(rows, "half and single precision against float64")
+
+
+def linear(setting: Setting, attend: Callable[..., Any] = crt.FavorAttention.__call__) -> Outcome:
+    """Arithmetic of the traced programs: doubling L, M or d at most doubles it.
+
+    Forward and backward, counted in the jaxpr, loops by their length. No array has L × M entries.
+    """
+    rows = []
+    base = {"length": 2048, "features": 128, "dim": 16}
+    for is_causal in (False, True):
+
+        def trace(length: int, features: int, dim: int, is_causal: Any = is_causal) -> Any:
+            made = crt.FavorAttention(features, "pos", block_size=128)
+            x, omega = jnp.ones((1, length, 1, dim)), jnp.ones((features, dim))
+
+            def total(q: Array, k: Array, v: Array) -> Array:
+                return jnp.sum(attend(made, q, k, v, omega, is_causal=is_causal))
+
+            return jax.make_jaxpr(jax.grad(total, (0, 1, 2)))(x, x, x)
+
+        once, mode = trace(**base), "causal" if is_causal else "bidirectional"
+        for what, size in base.items():
+            ratio = operations(trace(**base | {what: 2 * size})) / operations(once)
+            rows.append(Row(f"{mode}: operations, {what} doubled", ratio, 2.0, 0.0, one_sided=True))
+        limit = base["length"] * base["features"] / 2
+        rows.append(Row(f"{mode}: largest array", largest_array(once), limit, 0.0, one_sided=True))
+    return outcome(rows, "operations in the traced programs, gradients included")
+
+
+def _all_pairs(made: Any, q: Any, k: Any, v: Any, omega: Any, is_causal: bool) -> Any:
+    return jnp.einsum("bnts,bsnv->btnv", made.rows(q, k, omega, is_causal=is_causal), v)
+
+
+def checks() -> list[Check]:
+    """All checks of attention."""
+    bidirectional = equality(BIDIRECTIONAL, ("trig", "elu"))
+    causal = equality(CAUSAL_SHAPE, ("relu",))
+    return [
+        Check(
+            "attention-bidirectional",
+            ("attention-estimator", "attention-gradients"),
+            "certificate",
+            "outputs and gradients are those of the normalised estimates, pair by pair",
+            bidirectional,
+            planted(
+                bidirectional,
+                "attention-epsilon",
+                "attention-denominator-epsilon",
+                "attention-stale-maximum",
+                "attention-wrong-axis",
+                "attention-no-maximum",
+                "attention-vjp-factor",
+                "attention-query-vjp-factor",
+                "attention-lost-rest",
+                "attention-wrong-group",
+                "attention-unsummed-group",
+                "attention-pads-seen",
+                "attention-half-offset",
+                "attention-no-key-norm",
+                "attention-scale-for-root",
+                "attention-one-wave",
+                "attention-elu-for-relu",
+            ),
+        ),
+        Check(
+            "attention-causal",
+            ("attention-estimator", "attention-gradients"),
+            "certificate",
+            "causal outputs and gradients are those of the masked, normalised estimates",
+            causal,
+            planted(
+                causal,
+                "attention-missed-own-key",
+                "attention-forgotten-past",
+                "attention-causal-vjp-factor",
+                "attention-rise-ignored",
+                "attention-no-relu-offset",
+            ),
+        ),
+        Check(
+            "attention-future",
+            ("attention-causality",),
+            "certificate",
+            "no later token changes an earlier output by a bit; gradients to the future are 0",
+            future,
+            planted(future, "attention-leaked-future", "attention-chunk-scale"),
+        ),
+        Check(
+            "attention-pads",
+            ("attention-pads",),
+            "certificate",
+            "what stands in masked places reaches no bit of the output",
+            pads,
+            planted(pads, "attention-pads-in-statistics", "attention-pads-in-sums"),
+        ),
+        Check(
+            "attention-rho",
+            ("attention-rho",),
+            "certificate",
+            "ρ is fitted to each batch element and head, and held in the gradient",
+            fitted_rho,
+            planted(
+                fitted_rho,
+                "attention-one-rho",
+                "attention-batch-rho",
+                "attention-rho-in-gradient",
+            ),
+        ),
+        Check(
+            "attention-precision",
+            ("attention-estimator",),
+            "certificate",
+            "float32, bfloat16 and float16 stay within 1e-5, 5e-3 and 1e-3 of float64",
+            precision,
+            planted(precision, "attention-half-sums"),
+            quick=False,
+        ),
+        Check(
+            "attention-linear",
+            ("attention-linear",),
+            "certificate",
+            "arithmetic, gradients included, grows linearly in L, M and d; no L × M array appears",
+            lambda setting: linear(setting),
+            (("all pairs evaluated", lambda setting: linear(setting, _all_pairs)),),
+        ),
+        *attention_means.checks(),
+    ]
