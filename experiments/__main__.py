@@ -3,24 +3,51 @@
 import importlib
 import sys
 
+from experiments import data
+from experiments.experiment import DONE, EXITS, STOPPED, USAGE
+
 EXPERIMENTS = {
+    "variance": (
+        "experiments.variance.study",
+        "variances of all mechanisms (Section 5.1, Figures 1 and 2), and what goes beyond",
+    ),
+    "classification": (
+        "experiments.classification.study",
+        "classification by kernel regression (Section 5.2, tables uci and ucistd)",
+    ),
+    "minilm": (
+        "experiments.pretrained.study",
+        "a pretrained sentence encoder with FAVOR+ and FAVOR++ in place of softmax, no training",
+    ),
+    "million-tokens": (
+        "experiments.long.million_tokens",
+        "one layer over 1,048,576 tokens, bidirectional and causal: time and memory",
+    ),
+    "migration": (
+        "experiments.migration.study",
+        "what differs from performer-pytorch, fast_attention and RBFSampler, in numbers",
+    ),
     "bench-features": (
         "experiments.benchmarks.features",
         "random features against scikit-learn: speed, kernel error, memory",
     ),
+    "bench-attention": (
+        "experiments.benchmarks.attention",
+        "FAVOR++ against its peers: speed, memory, error against exact softmax",
+    ),
 }
 """Name → the module whose `main(arguments)` runs it and returns an exit code, and what it is."""
 
-USAGE = """usage: python -m experiments NAME [options]
+HELP = (
+    """usage: python -m experiments NAME [options]
        python -m experiments list
+       python -m experiments data      tell where the data come from, or what stands in for them
 
 NAME --help shows the options of one experiment.
 
-exit codes:
-  0  done
-  1  a checked target was missed, or the results could not be written
-  2  wrong usage, for instance an unknown name
 """
+    + EXITS
+)
 
 
 def listing() -> str:
@@ -29,18 +56,32 @@ def listing() -> str:
     return "\n".join(f"{name:{width}}  {about}" for name, (_, about) in EXPERIMENTS.items())
 
 
+def tell_data() -> int:
+    """Say in one line where the data come from."""
+    try:
+        origins = [data.origin(name) for name in data.NAMES]
+    except data.DataError as error:
+        print(f"data: {error}", file=sys.stderr)
+        return STOPPED
+    missing = any(each.stand_in for each in origins)
+    print(data.stand_in_line(origins) if missing else "Data: every set is at hand and whole.")
+    return DONE
+
+
 def main(argv: list[str] | None = None) -> int:
     name, *rest = (sys.argv[1:] if argv is None else argv) or ["--help"]
     if name in ("-h", "--help"):
-        print(USAGE)
+        print(HELP)
     elif name == "list":
         print(listing())
+    elif name == "data":
+        return tell_data()
     elif name not in EXPERIMENTS:
         print(f"experiments: there is no experiment {name!r}; `list` lists them", file=sys.stderr)
-        return 2
+        return USAGE
     else:
         return importlib.import_module(EXPERIMENTS[name][0]).main(rest)
-    return 0
+    return DONE
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Variances of the mechanisms on data (the paper's first experiment)."""
+"""Variances of the mechanisms on data (the paper's first experiment), and their errors."""
