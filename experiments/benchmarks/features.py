@@ -19,11 +19,11 @@ from typing import Any
 
 import crt
 from experiments.benchmarks import kernel_error, memory, speed
+from experiments.experiment import DONE, MISSED, STOPPED
 from verification import runs
 
 ROOT = Path(__file__).resolve().parents[2]
 COSINE_LIMIT = 2e-7
-DONE, MISSED = 0, 1
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m experiments bench-features",
         description=__doc__,
-        epilog="exit codes: 0 done; 1 accuracy or memory missed its target, or the results could "
-        "not be written; 2 wrong usage. Times are printed and not judged.",
+        epilog="exit codes: 0 done; 1 accuracy or memory missed its target; 2 wrong usage; "
+        "3 the results could not be written. Times are printed and not judged.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("--quick", action="store_true", help="a small run, to see that it works")
     made.add_argument("--json", action="store_true", help="print the outcome as JSON")
     made.add_argument("--quiet", action="store_true", help="no progress")
     made.add_argument(
-        "--results", type=Path, default=ROOT / "results", metavar="DIR", help="where to write"
+        "--out", type=Path, default=ROOT / "results", metavar="DIR", help="where to write"
     )
     return made
 
@@ -150,17 +150,17 @@ def main(argv: list[str] | None = None) -> int:
     name = f"bench_features.{preset}"
     start = time.monotonic()
     try:
-        ledger = runs.Ledger(options.results / "units" / f"{name}.jsonl")
+        ledger = runs.Ledger(options.out / "units" / f"{name}.jsonl")
         numbers, timing = measure(size, ledger, options.quiet)
         config = asdict(size) | {"code": units(size)[0].config["code"]}
         about = runs.manifest(config, time.monotonic() - start)
-        runs.write_json(options.results / f"{name}.json", numbers)
-        runs.write_json(options.results / f"{name}.manifest.json", about)
-        runs.write_json(options.results / f"{name}.timing.json", timing)
+        runs.write_json(options.out / f"{name}.json", numbers)
+        runs.write_json(options.out / f"{name}.manifest.json", about)
+        runs.write_json(options.out / f"{name}.timing.json", timing)
         ledger.remove()
     except runs.RunError as error:
         print(f"bench-features: {error}", file=sys.stderr)
-        return MISSED
+        return STOPPED
     failures = missed(numbers)
     outcome = {"numbers": numbers, "timing": timing, "missed": failures}
     print(

@@ -28,7 +28,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_command_writes_numbers_manifest_and_times(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["bench-features", "--quick", "--quiet", "--results", str(tmp_path)]
+    command = ["bench-features", "--quick", "--quiet", "--out", str(tmp_path)]
     assert experiments([*command, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     written = {path.name: path.read_text("utf-8") for path in tmp_path.glob("*.json")}
@@ -52,7 +52,7 @@ def test_results_are_named_by_their_preset(
 ) -> None:
     monkeypatch.setattr(features, "measure", lambda *_: ({}, {}))
     monkeypatch.setattr(features, "missed", lambda _: [])
-    assert features.main([*options, "--json", "--results", str(tmp_path)]) == 0
+    assert features.main([*options, "--json", "--out", str(tmp_path)]) == 0
     assert (tmp_path / f"bench_features.{preset}.json").exists()
 
 
@@ -62,7 +62,7 @@ def test_results_that_cannot_be_written_are_named(
     monkeypatch.setattr(features, "measure", lambda *_: ({}, {}))
     blocked = tmp_path / "file"
     blocked.write_text("")
-    assert features.main(["--quick", "--results", str(blocked)]) == 1
+    assert features.main(["--quick", "--out", str(blocked)]) == 3
     assert "cannot be" in capsys.readouterr().err
 
 

@@ -1,0 +1,156 @@
+"""Times of attention and its peers in interleaved rounds, temporary memory, and the targets."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from experiments.benchmarks import attention_peers as peers
+from experiments.benchmarks.speed import interleaved
+
+PRODUCT = "matrix product"
+Row = Mapping[str, Any]
+
+
+def rounds(length: int, most: int) -> int:
+    """Measured rounds: fewer of the long ones, three at least."""
+    return max(3, min(most, 2**16 // length))
+
+
+def multiplications(length: int, heads: int, dim: int, features: int) -> int:
+    """Of the forward pass: projections of q and k, sums over keys with their count, read-out."""
+    return length * heads * features * (2 * dim + 2 * (dim + 1))
+
+
+def measure(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Median seconds of every contestant at one length, in one mode and direction."""
+    shape = [config[key] for key in ("length", "heads", "dim", "features")]
+    is_causal, gradients = config["is_causal"], config["gradients"]
+    size = config["product"]
+    found = dict(peers.tasks(peers.inputs(*shape), is_causal, gradients))
+    found[PRODUCT] = peers.product_task(size)
+    seconds = interleaved(found, rounds(config["length"], config["rounds"]))
+    jax.clear_caches()
+    rate = size**3 / seconds.pop(PRODUCT)
+    share = None
+    if not (is_causal or gradients):
+        share = multiplications(*shape) / seconds["FAVOR++"] / rate
+    return {"seconds": seconds, "product_share": share, "multiplications_per_second": rate}
+
+
+def temporary_bytes(config: Mapping[str, Any]) -> dict[str, int]:
+    """What XLA reserves beside inputs and output, forward and bidirectional."""
+    shape = [config[key] for key in ("length", "heads", "dim", "features")]
+    given = peers.inputs(*shape)
+    calls = {"FAVOR++": peers.favor("oprf", given, False), "textbook FAVOR+": peers.textbook}
+    found = {}
+    for name, call in calls.items():
+        rows = jax.ShapeDtypeStruct(given.q.shape, jnp.float32)
+        analysis = jax.jit(call).lower(rows, rows, rows, given.omega).compile().memory_analysis()
+        if analysis is None:
+            raise NotImplementedError("XLA has no memory analysis on this platform.")
+        found[name] = analysis.temp_size_in_bytes
+    return found
+
+
+def _pick(rows: Sequence[Row], is_causal: bool, gradients: bool, least: int = 0) -> list[Row]:
+    return [
+        row
+        for row in rows
+        if (row["is_causal"], row["gradients"]) == (is_causal, gradients) and row["length"] >= least
+    ]
+
+
+def _least_ratio(rows: Sequence[Row], peer: str) -> float | None:
+    """The least of the peer's time over FAVOR++'s."""
+    ratios = [r["seconds"][peer] / r["seconds"]["FAVOR++"] for r in rows if peer in r["seconds"]]
+    return min(ratios, default=None)
+
+
+def exponent(rows: Sequence[Row]) -> float | None:
+    """Slope of log seconds of FAVOR++ against log length, least squares."""
+    points = [(math.log(r["length"]), math.log(r["seconds"]["FAVOR++"])) for r in rows]
+    if len(points) < 2:
+        return None
+    x_mean, y_mean = (sum(column) / len(points) for column in zip(*points, strict=True))
+    over = sum((x - x_mean) * (y - y_mean) for x, y in points)
+    return over / sum((x - x_mean) ** 2 for x, _ in points)
+
+
+def targets(rows: Sequence[Row], memory: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Every target with what was measured; None where no length or peer of the run tells."""
+    long = 4096
+    forward, both = (_pick(rows, False, gradients, long) for gradients in (False, True))
+    causal = [row for row in _pick(rows, True, True) if row["length"] == long]
+    shares = [row["product_share"] for row in forward]
+    plus = [row["seconds"]["FAVOR++"] / row["seconds"]["FAVOR+"] for row in forward]
+    wanted = [
+        ("forward, textbook over FAVOR++", _least_ratio(forward, "textbook FAVOR+"), 2.0, None),
+        ("forward, performer over FAVOR++", _least_ratio(forward, "performer-pytorch"), 2.0, None),
+        ("with gradients, textbook over FAVOR++", _least_ratio(both, "textbook FAVOR+"), 1.3, None),
+        (
+            "with gradients, performer over FAVOR++",
+            _least_ratio(both, "performer-pytorch"),
+            1.3,
+            None,
+        ),
+        (
+            "causal with gradients, scan over FAVOR++",
+            _least_ratio(causal, "per-token scan"),
+            1.5,
+            None,
+        ),
+        (
+            "causal with gradients, performer over FAVOR++",
+            _least_ratio(causal, "performer-pytorch"),
+            10.0,
+            None,
+        ),
+        ("forward, share of the matrix-product rate", min(shares, default=None), 0.45, None),
+        ("forward, exponent in L", exponent(forward), 0.95, 1.1),
+        ("forward, FAVOR++ over FAVOR+", max(plus, default=None), None, 1.05),
+        (
+            "temporary memory, FAVOR++ over textbook",
+            memory["FAVOR++"] / memory["textbook FAVOR+"],
+            None,
+            0.25,
+        ),
+    ]
+    return [
+        {
+            "target": name,
+            "measured": seen,
+            "at_least": low,
+            "at_most": high,
+            "met": _met(seen, low, high),
+        }
+        for name, seen, low, high in wanted
+    ]
+
+
+def _met(seen: float | None, low: float | None, high: float | None) -> bool | None:
+    if seen is None:
+        return None
+    return (low is None or seen >= low) and (high is None or seen <= high)
+
+
+def exact_wins(rows: Sequence[Row]) -> list[str]:
+    """One sentence for each mode and direction: where exact attention is the faster one."""
+    said = []
+    for is_causal in (False, True):
+        for gradients in (False, True):
+            wins = []
+            for row in _pick(rows, is_causal, gradients):
+                times = {
+                    n: s for n, s in row["seconds"].items() if n in ("exact, JAX", "torch SDPA")
+                }
+                fastest = min(times, key=lambda n: times[n], default=None)
+                if fastest and times[fastest] < row["seconds"]["FAVOR++"]:
+                    ratio = row["seconds"]["FAVOR++"] / times[fastest]
+                    wins.append(f"L = {row['length']} ({fastest}, {ratio:.1f} ×)")
+            what = f"{'causal' if is_causal else 'bidirectional'}, "
+            what += "with gradients" if gradients else "forward"
+            said.append(f"{what}: exact attention is faster at {', '.join(wins) or 'no length'}")
+    return said
