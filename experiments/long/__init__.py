@@ -1,0 +1,1 @@
+"""Attention over sequences that no attention matrix could hold."""

@@ -1,0 +1,1 @@
+"""What changes for code that comes from other libraries, measured."""

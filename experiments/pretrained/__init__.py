@@ -1,0 +1,1 @@
+"""Pretrained encoders, on which attention is tried without any training."""
