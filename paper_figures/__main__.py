@@ -5,12 +5,13 @@ import json
 import sys
 from pathlib import Path
 
+from paper_figures import readme
 from paper_figures.report import write
 from paper_figures.results import Results, ResultsError
 
 WRITTEN, USAGE, STOPPED = 0, 2, 3
-EPILOG = """Nothing is computed here: python -m verification writes what is read. A section without
-results is left out, and named in the output.
+EPILOG = """Nothing is computed here: python -m verification and python -m experiments write what is
+read. A section without results is left out, and named in the output.
 
 exit codes:
   0  the page and the figures are written
@@ -31,6 +32,9 @@ def parser() -> argparse.ArgumentParser:
         "--results", type=Path, default=Path("results"), help="what is read (default: results)"
     )
     made.add_argument("--out", type=Path, help="where it is written (default: the same folder)")
+    made.add_argument(
+        "--readme", type=Path, metavar="FILE", help="bring the table of a README up to date too"
+    )
     made.add_argument("--json", action="store_true", help="print what was written as JSON")
     made.add_argument("--quiet", action="store_true", help="print nothing unless it fails")
     return made
@@ -39,7 +43,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
-        written, left_out = write(Results(options.results, options.out))
+        results = Results(options.results, options.out)
+        written, left_out = write(results)
+        if options.readme and readme.write(options.readme, results):
+            written.append(options.readme)
     except ResultsError as error:
         print(f"paper_figures: {error}", file=sys.stderr)
         return STOPPED

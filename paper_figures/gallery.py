@@ -5,11 +5,35 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from paper_figures import gain, surface, tails, uniform, variance
+from paper_figures import (
+    accuracy,
+    attention_map,
+    attention_speed,
+    constant,
+    convergence,
+    equal_cost,
+    gain,
+    log_vars,
+    method_map,
+    minilm,
+    orthogonal,
+    prediction,
+    ranks,
+    surface,
+    tails,
+    uniform,
+    utility,
+    variance,
+)
 from paper_figures.results import Results
 from paper_figures.style import paper_style, save
 
-MODULES = (variance, surface, gain, tails, uniform)
+MODULES = (
+    *(method_map, utility, log_vars, orthogonal, prediction, equal_cost),
+    *(accuracy, ranks, constant, convergence),
+    *(variance, surface, gain, tails, uniform),
+    *(attention_speed, attention_map, minilm),
+)
 """One module a figure: TITLE, `draw(results)` and `caption(results)`."""
 
 

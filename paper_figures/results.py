@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,38 @@ VERIFICATION: Mapping[str, tuple[str, ...]] = {
 
 class ResultsError(Exception):
     """Results cannot be read or written; the message is one sentence."""
+
+
+PRESETS = ("paper", "laptop", "smoke")
+"""From the most to the least telling: the first that is there is shown."""
+EXPERIMENTS = ("variance", "classification")
+"""Experiments with a section of their own, in the order of the paper."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What an experiment found with one preset, and how."""
+
+    name: str
+    preset: str
+    numbers: Row
+    manifest: Row
+    timing: Row
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Data sets that could not be had, and what took their place."""
+        data = self.numbers.get("data") or {}
+        return {name: each["stand_in"] for name, each in data.items() if each.get("stand_in")}
+
+    def title(self, name: str) -> str:
+        """What stands over a data set's panel: its name, and first that of what stands in."""
+        return f"{self.stand_ins[name]} for {name}" if name in self.stand_ins else name
+
+    @property
+    def verdicts(self) -> Sequence[Row]:
+        """The paper's values beside ours."""
+        return self.numbers.get("verdicts") or []
 
 
 class Results:
@@ -45,6 +78,41 @@ class Results:
         for key, needed in VERIFICATION.items() if found is not None else ():
             _require(self.folder / name, key, (found or {}).get(key), needed)
         return found
+
+    none = Run("", "", {}, {}, {})
+    """An experiment that was not run."""
+
+    def experiment(self, name: str) -> Run | None:
+        """What an experiment found, of the paper's preset if that was run; None if none was."""
+        for preset in PRESETS:
+            numbers = self.file(f"{name}.{preset}.json")
+            if numbers is not None:
+                parts = (
+                    self.file(f"{name}.{preset}.{part}.json") for part in ("manifest", "timing")
+                )
+                return Run(name, preset, numbers, *(part or {} for part in parts))
+        return None
+
+    @property
+    def runs(self) -> list[Run]:
+        """Every experiment that was run."""
+        return [found for name in EXPERIMENTS if (found := self.experiment(name))]
+
+    def verdicts(self, claim: str) -> list[str]:
+        """The verdicts of all experiments on a claim."""
+        return [
+            row["verdict"]
+            for run in self.runs
+            for row in run.verdicts
+            if row["claim"] == claim and row["verdict"]
+        ]
+
+    def status(self, claim: Row) -> str:
+        """A claim's status: of one that only an experiment answers, what the experiments found."""
+        found = self.verdicts(claim["id"]) if claim["status"] == "not yet run" else []
+        if not found:
+            return claim["status"]
+        return found[0] if len(set(found)) == 1 else "partly reproduced"
 
     def checks(self, *modules: str) -> Sequence[Row]:
         """The checks that were run, those of the named modules alone if any is named."""

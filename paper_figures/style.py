@@ -18,6 +18,19 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY = (
 INK, GREY, GRID, PAPER = "#1d2126", "#7a828d", "#ddd7cb", "#ffffff"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
+LOOKS = {
+    "trig": (INK, "o", "--"),
+    "pos": (RED, "s", "--"),
+    "gerf": (BLUE, "D", "-"),
+    "oprf": (GREEN, "v", "-"),
+    "pois": (ORANGE, "^", "-"),
+    "geom": (PINK, "P", "-"),
+    "pois+": (ORANGE, "<", ":"),
+    "geom+": (PINK, "*", ":"),
+    "optpois": (SKY, "X", "-."),
+}
+"""Colour, marker and line of every mechanism; dashed are those known before the paper."""
+
 THEMED = {
     INK: "currentColor",
     GREY: "var(--muted)",

@@ -17,6 +17,7 @@ from paper_figures.sections import (
     figures,
     formulas,
     overview,
+    reproduction,
 )
 
 
@@ -33,6 +34,7 @@ class Section:
 
 SECTIONS = (
     Section("overview", "Overview", overview.render),
+    Section("reproduction", "Reproduction", reproduction.render, "variance.PRESET.json"),
     Section("figures", "Figures", figures.render, "series for plots in verification.json"),
     Section("claims", "Claims", claims.render),
     Section("errata", "Errata", errata.render),

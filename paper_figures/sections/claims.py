@@ -49,7 +49,7 @@ def _claim(results: Results, claim: Row, checks: Mapping[str, Row]) -> Markup:
     formulas = element("div", *names, class_="tags") if names else ""
     proof = join([element("p", notebook(results, claim["notebook"])), formulas])
     seen = _seen(claim["checks"], checks)
-    return row(what, badge(claim["status"]), proof, seen, name=f"claim-{claim['id']}")
+    return row(what, badge(results.status(claim)), proof, seen, name=f"claim-{claim['id']}")
 
 
 def _seen(names: Sequence[str], checks: Mapping[str, Row]) -> Markup:

@@ -15,6 +15,9 @@ STATUSES: Mapping[str, tuple[str, str, str]] = {
     "corrected": ("corrected", "✎", "the printed form has a slip; the right form is proved"),
     "refuted as printed": ("refuted", "✗", "false as printed: a machine-checked counterexample"),
     "evidence only": ("evidence", "◐", "numbers speak for it; no proof"),
+    "reproduced": ("good", "✓", "our numbers bear out what the paper says"),
+    "partly reproduced": ("corrected", "◑", "some of our numbers bear it out, others do not"),
+    "not reproduced": ("refuted", "✗", "our numbers differ from what the paper says"),
     "not yet run": ("pending", "○", "an experiment that has no result here yet"),
 }
 """Class, sign and meaning of every status of a claim."""

@@ -24,7 +24,14 @@ def render(results: Results) -> Markup | None:
         element("p", _lead(found), class_="lead"),
         class_="top",
     )
-    return join([top, _tiles(found), _statuses(found["claims"]), _reading(found)])
+    return join(
+        [
+            top,
+            _tiles(found),
+            _statuses([results.status(c) for c in found["claims"]]),
+            _reading(found),
+        ]
+    )
 
 
 def headline(found: Row) -> str:
@@ -77,8 +84,8 @@ def caught_of(checks: Sequence[Row]) -> list[bool]:
     return [bool(caught) for row in checks for caught in (row.get("planted") or {}).values()]
 
 
-def _statuses(claims: Sequence[Row]) -> Markup:
-    sizes = {status: sum(c["status"] == status for c in claims) for status in STATUSES}
+def _statuses(found: Sequence[str]) -> Markup:
+    sizes = {status: found.count(status) for status in STATUSES}
     strip = shares([(name, STATUSES[name][0], size) for name, size in sizes.items()])
     items = [element("li", badge(name), f" {size}") for name, size in sizes.items() if size]
     return join([strip, element("ul", *items, class_="legend")])
@@ -100,7 +107,7 @@ def _reading(found: Row) -> Markup:
         element("h2", "How to read this page"),
         element("p", _paragraph(found)),
         element("dl", *key, class_="key"),
-        element("details", element("summary", "The five kinds of status"), element("ul", *words)),
+        element("details", element("summary", "The kinds of status"), element("ul", *words)),
         aria_label="How to read this page",
     )
 

@@ -5,6 +5,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+from experiments.classification.gather import gather
+from experiments.classification.presets import PRESETS
+from tests.experiments.classification import made
+from verification.runs import plain
+
 
 def check(name: str, module: str, **more: Any) -> dict[str, Any]:
     """A check that passed, unless told otherwise."""
@@ -121,6 +126,70 @@ def verification() -> dict[str, Any]:
     }  # fmt: skip
 
 
+MECHANISMS = ("trig", "pos", "gerf", "oprf", "pois", "geom", "pois+", "geom+", "optpois")
+
+
+def spread(regime: str, mechanism: str, sigma: float) -> dict[str, Any]:
+    place = MECHANISMS.index(mechanism)
+    row = {"regime": regime, "mechanism": mechanism, "sigma": sigma, "draws": 2}
+    row |= {"mean": -place * sigma, "std": 0.5 * sigma, "log_mean": 1 - place * sigma}
+    return row | ({"orthogonal": -sigma / (place + 1)} if place < 4 else {})
+
+
+def error(mechanism: str, orthogonal: bool, features: int) -> dict[str, Any]:
+    size = (1 + MECHANISMS.index(mechanism)) * (0.8 if orthogonal else 1.0) / features**0.5
+    row = {"set": "mnist", "mechanism": mechanism, "orthogonal": orthogonal, "features": features}
+    return row | {"predicted": size, "observed": 0.95 * size, "low": 0.9 * size, "high": size}
+
+
+def variance_study() -> dict[str, Any]:
+    """The numbers of a variance study."""
+    kinds = {name: "complex" if name in ("trig", "gerf") else "positive" if name in (
+        "pos", "oprf", "pois+", "geom+") else "signed" for name in MECHANISMS}  # fmt: skip
+    verdict = {"claim": "fig-img", "paper": "> 80", "note": "", "other": 3.0}
+    return {
+        "preset": "laptop",
+        "data": {"mnist": {"name": "mnist", "stand_in": "digits", "sha256": "0" * 64}},
+        "variances": [
+            spread(regime, name, sigma)
+            for regime in ("normal", "mnist")
+            for name in MECHANISMS
+            for sigma in (0.5, 1.0)
+        ],
+        "optimisers": [
+            {"mechanism": "gerf", "ours_mean": 1.0, "paper_mean": 1.25, "regime": "normal"}
+        ],
+        "errors": [
+            error(name, orthogonal, features)
+            for name in MECHANISMS
+            for orthogonal in ((False, True) if MECHANISMS.index(name) < 4 else (False,))
+            for features in (16, 64)
+        ],
+        "variants": [
+            {"regime": "normal", "variant": "L = 64", "rows": 64, "gerf / trig": 82.1,
+             "gerf / pos": 83.0, "oprf / pos": 84.2, "geom+ / pos": "nan"},
+        ],
+        "methods": {
+            "methods": [
+                {"name": name, "title": name, "discrete": MECHANISMS.index(name) > 3,
+                 "values": kinds[name],
+                 "known": "before" if name in ("trig", "pos") else "paper"}
+                for name in MECHANISMS
+            ],
+            "special_cases": [["trig", "gerf", "A = 0"], ["oprf", "gerf", "A real"],
+                              ["pois", "optpois", "equal rates"]],
+            "curves": {"z": [1.0, 50.0, 100.0],
+                       "utility": {"4": [-0.5, -40.0, -92.0], "64": [-0.1, -24.0, -61.22]}},
+        },
+        "verdicts": [
+            verdict | {"item": "a below b", "ours": 83.6, "verdict": "reproduced"},
+            verdict | {"item": "a below c", "ours": -0.004, "verdict": "not reproduced",
+                       "note": "because <of> that"},
+            verdict | {"item": "a below d", "ours": 8, "verdict": None},
+        ],
+    }  # fmt: skip
+
+
 MANIFEST = {
     "command": "python -m verification --budget quick",
     "config": {"budget": "quick", "seed": 20221, "units": 5},
@@ -140,4 +209,82 @@ def store(folder: Path, found: dict[str, Any]) -> Path:
     for name, content in files.items():
         text = json.dumps(content, sort_keys=True)
         (folder / f"verification{name}.json").write_text(text, "utf-8")
+    return folder
+
+
+def attention_times() -> dict[str, Any]:
+    """Times of two contestants at two lengths, and one target met, one missed."""
+    times = [
+        {
+            "is_causal": is_causal,
+            "gradients": gradients,
+            "length": length,
+            "seconds": {"FAVOR++": 1e-6 * length, "torch SDPA": 1e-9 * length**2},
+        }
+        for is_causal in (False, True)
+        for gradients in (False, True)
+        for length in (1024, 4096)
+    ]
+    targets = [
+        {"target": "forward, exponent in L", "measured": 1.02, "met": True},
+        {"target": "share of the rate", "measured": 0.4, "met": False},
+        {"target": "causal", "measured": None, "met": None},
+    ]
+    exact = ["causal, forward: exact attention is faster at no length"]
+    return {"times": times, "targets": targets, "exact": exact}
+
+
+def attention_errors() -> dict[str, Any]:
+    """One method is best in each cell of two small maps."""
+    gaussian = [
+        {"dim": 8, "features": 256, "sigma": sigma}
+        | {"FAVOR": 3.0, "FAVOR+": 0.4, "FAVOR++": best, "uniform": 0.9}
+        for sigma, best in ((0.5, 0.1), (2.0, 0.7))
+    ]
+    minilm = [
+        {"layer": layer, "features": 256}
+        | {"FAVOR": [2.0, 3.0], "FAVOR+": [0.9, 0.8], "FAVOR++": [0.5, 0.7], "uniform": [0.6, 0.6]}
+        for layer in (0, 1)
+    ]
+    return {"gaussian": gaussian, "minilm": minilm}
+
+
+def encoder_cosines() -> dict[str, Any]:
+    """An encoder with two attentions in turn, at two numbers of features."""
+    rows = [
+        {"mechanism": mechanism, "name": name, "features": features, "hits": 0.5}
+        | {"cosine": cosine, "least": cosine - 0.1, "most": cosine + 0.05}
+        for mechanism, name, gain in (("pos", "FAVOR+", 0.0), ("oprf", "FAVOR++", 0.1))
+        for features, cosine in ((128, 0.6 + gain), (512, 0.7 + gain))
+    ]
+    return {"rows": rows, "pairs": 32, "exact": {"hits": 0.75}}
+
+
+def store_attention(folder: Path) -> Path:
+    """Write times and errors of attention beside the rest."""
+    for name, found in (
+        ("bench_attention", attention_times()),
+        ("attention_error", attention_errors()),
+        ("minilm", encoder_cosines()),
+    ):
+        (folder / f"{name}.laptop.json").write_text(json.dumps(found), "utf-8")
+    return folder
+
+
+def store_study(folder: Path, found: dict[str, Any], preset: str = "laptop") -> Path:
+    """Write the numbers of a variance study, with their manifest and what was timed."""
+    costs = {name: {"16": 1.0, "64": 2.0 + k} for k, name in enumerate(MECHANISMS)}
+    about = MANIFEST | {"config": {"seeds": [0, 1]}, "unit_seconds": 100.0, "seconds": 300.0}
+    files = {"": found, ".manifest": about, ".timing": {"milliseconds": costs}}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        text = json.dumps(content, sort_keys=True)
+        (folder / f"variance.{preset}{name}.json").write_text(text, "utf-8")
+    return folder
+
+
+def store_classification(folder: Path) -> Path:
+    """Write the numbers of a classification, gathered by the study itself from made-up units."""
+    numbers = plain(gather(PRESETS["paper"], made.study()) | {"preset": "paper", "data": {}})
+    (folder / "classification.paper.json").write_text(json.dumps(numbers), "utf-8")
     return folder

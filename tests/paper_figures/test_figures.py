@@ -2,26 +2,97 @@
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
 
-from paper_figures import gain, surface, tails, uniform, variance
+from paper_figures import (
+    attention_map,
+    attention_speed,
+    equal_cost,
+    gain,
+    log_vars,
+    method_map,
+    minilm,
+    orthogonal,
+    prediction,
+    surface,
+    tails,
+    uniform,
+    utility,
+    variance,
+)
 from paper_figures.gallery import MODULES, absent, drawings
 from paper_figures.results import Results
 from paper_figures.style import STYLE, inline, paper_style
+from tests.paper_figures import sample
 
 NAMES = [module.__name__.rpartition(".")[2] for module in MODULES]
 
 
-def test_every_figure_is_drawn(put, found) -> None:
-    results = Results(put(found))
+STUDY = ["method_map", "utility", "log_vars", "orthogonal", "prediction", "equal_cost"]
+"""Figures that are drawn from the variance study."""
+
+
+def test_every_figure_is_drawn(put, found, put_study, study) -> None:
+    put_study(study)
+    results = Results(sample.store_classification(sample.store_attention(put(found))))
     assert [drawing.name for drawing in drawings(results)] == NAMES
     assert absent(results) == []
     for drawing in drawings(results):
         assert drawing.png().startswith(b"\x89PNG") and drawing.title and len(drawing.caption) > 80
         assert ElementTree.fromstring(drawing.svg).tag.endswith("svg")
         assert b"<dc:date>" not in drawing.svg
+
+
+def test_the_numbers_of_a_study_reach_its_figures(put_study, study) -> None:
+    before = {drawing.name: drawing.svg for drawing in drawings(Results(put_study(study)))}
+    for row in study["variances"]:
+        row |= {"mean": row["mean"] ** 2} | ({"orthogonal": -9.0} if "orthogonal" in row else {})
+    for row in study["errors"]:
+        row["observed"] **= 2
+    study["methods"]["methods"][0]["title"] = "another"
+    study["methods"]["curves"]["utility"]["64"][-1] = -70.0
+    after = {drawing.name: drawing.svg for drawing in drawings(Results(put_study(study)))}
+    assert set(before) == set(after) == set(STUDY)
+    assert not [name for name in before if before[name] == after[name]]
+
+
+@pytest.mark.parametrize(
+    ("part", "figures"),
+    [
+        ("variances", (log_vars, orthogonal)),
+        ("errors", (orthogonal, prediction, equal_cost)),
+        ("methods", (method_map, utility)),
+    ],
+)
+def test_parts_of_a_study_that_are_missing_draw_nothing(
+    put_study, study, part: str, figures: tuple[Any, ...]
+) -> None:
+    study[part] = None
+    results = Results(put_study(study))
+    assert [figure.draw(results) for figure in figures] == [None] * len(figures)
+
+
+def test_captions_tell_the_numbers(put_study, study) -> None:
+    results = Results(put_study(study))
+    assert "the value is −61.22" in utility.caption(results)
+    assert "2 draws" in log_vars.caption(results)
+    assert "scikit-learn's digits stand in" in log_vars.caption(results)
+    assert "(26 in all)" in prediction.caption(results)
+    assert "26 lie within" in prediction.caption(results)
+
+
+def test_the_better_projections_are_priced(put_study, study) -> None:
+    results = Results(put_study(study))
+    rows = equal_cost.best(results, "mnist")
+    assert len(rows) == 2 * 9
+    kinds = {row["mechanism"]: row["orthogonal"] for row in rows}
+    assert kinds["trig"] and not kinds["geom"]
+    found = results.experiment("variance")
+    assert found is not None
+    assert {round(ratio, 9) for *_, ratio in orthogonal.ratios(found)} == {0.8}
 
 
 def test_settings_of_the_user_change_nothing(put, found) -> None:
@@ -38,7 +109,7 @@ def test_the_numbers_reach_the_figure(put, found) -> None:
         if check["module"] == "montecarlo":
             check["observed"] += 0.004
     after = {drawing.name: drawing.svg for drawing in drawings(Results(put(found)))}
-    assert [name for name in NAMES if before[name] != after[name]] == ["variance"]
+    assert [name for name in before if before[name] != after[name]] == ["variance"]
 
 
 @pytest.mark.parametrize("data", [{}, {"curves": 3, "gain": [], "means": {}}, {"rows": []}, None])
@@ -115,3 +186,38 @@ def test_the_style_file_is_read() -> None:
     assert Path(STYLE).is_file()
     style = mpl.rc_params_from_file(STYLE, use_default_template=False)
     assert style["svg.hashsalt"] and style["svg.fonttype"] == "path"
+
+
+def test_attention_says_what_was_measured_and_what_was_missed(put, found) -> None:
+    results = Results(sample.store_attention(put(found)))
+    said = attention_speed.caption(results)
+    assert "Causal, forward: exact attention is faster at no length." in said
+    assert "exponent in L: 1.02." in said and "rate: 0.4 (target missed)." in said
+    assert "causal: " not in said
+
+
+def test_the_map_counts_the_cells_that_each_method_wins(put, found) -> None:
+    results = Results(sample.store_attention(put(found)))
+    said = attention_map.caption(results)
+    assert "Gaussian inputs at 256 features: FAVOR+ 1, FAVOR++ 1." in said
+    assert "heads of MiniLM at 256 features: FAVOR++ 2, uniform 2." in said
+
+
+def test_the_encoder_is_drawn_with_its_numbers(put, found) -> None:
+    folder = sample.store_attention(put(found))
+    assert "32 MRPC pairs" in minilm.caption(Results(folder))
+    assert "softmax 0.75." in minilm.caption(Results(folder))
+    figure = minilm.draw(Results(folder))
+    assert figure is not None
+    shown = {text.get_text() for text in figure.axes[0].texts}
+    assert shown == {"0.50"}
+    assert figure.axes[0].get_legend_handles_labels()[1] == ["FAVOR+", "FAVOR++"]
+
+
+def test_what_stands_in_for_a_set_is_named_over_its_panel(put_study, study) -> None:
+    figure = equal_cost.draw(Results(put_study(study)))
+    assert figure is not None
+    assert "digits for mnist" in [axis.get_title() for axis in figure.axes]
+    study["data"]["mnist"]["stand_in"] = None
+    figure = equal_cost.draw(Results(put_study(study)))
+    assert figure is not None and "mnist" in [axis.get_title() for axis in figure.axes]

@@ -24,7 +24,10 @@ def test_json_and_another_folder(put, found, capsys: pytest.CaptureFixture[str])
     assert main(["--results", str(folder), "--out", str(out), "--json"]) == WRITTEN
     said = json.loads(capsys.readouterr().out)
     assert (out / "report.html").as_posix() in said["written"]
-    assert said["left_out"] == {"environment": "verification.manifest.json"}
+    assert said["left_out"] == {
+        "environment": "verification.manifest.json",
+        "reproduction": "variance.PRESET.json",
+    }
     assert not (folder / "report.html").exists()
 
 

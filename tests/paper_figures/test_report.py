@@ -8,6 +8,7 @@ from paper_figures.report import render, write
 from paper_figures.results import Results, ResultsError
 from paper_figures.sections import SECTIONS
 from paper_figures.sections.links import ROOT
+from tests.paper_figures import sample
 
 VOID = ("meta", "link", "br")
 
@@ -69,7 +70,8 @@ def test_the_page_is_whole_and_asks_for_nothing(put, found) -> None:
     assert [link for link in outline.links if not link.startswith("#")] == ["data:,"]
 
 
-def test_sections_are_in_the_navigation(put, found) -> None:
+def test_sections_are_in_the_navigation(put, found, put_study, study) -> None:
+    put_study(study)
     page = page_of(put(found))
     assert re.findall(r'<a href="#([a-z]+)">', page) == [section.id for section in SECTIONS]
 
@@ -77,6 +79,40 @@ def test_sections_are_in_the_navigation(put, found) -> None:
 def test_notebooks_are_linked_from_a_page_in_the_checkout(put, words) -> None:
     page = page_of(put(words), ROOT / "results")
     assert 'href="../derivations/10_uniform.ipynb"' in page
+
+
+def test_verdicts_stand_beside_the_paper(put, words, put_study, study) -> None:
+    put_study(study)
+    page = page_of(put(words), ROOT / "results")
+    assert "Of 2 statements that the experiments here can judge, 1 came out" in page
+    for said in ("a below b", "&gt; 80", "83.6", "✓ reproduced", "✗ not reproduced"):
+        assert said in page
+    assert "not judged: a stand-in" in page and "because &lt;of&gt; that" in page
+    assert "digits for mnist" in page and "variance.laptop.json" in page
+    assert (
+        "1 of 2 reductions are as large as it says" in page
+        and "gives 0; by the better of both it is 1" in page
+    )
+    assert "gerf 0.25" in page and "L = 64" in page and "1.7 minutes" in page
+    Outline(page)
+
+
+def test_a_claim_takes_its_status_from_the_verdicts(put, words, put_study, study) -> None:
+    assert "○ not yet run" in page_of(put(words)).partition('id="claim-fig-img"')[2]
+    put_study(study)
+    claim = page_of(put(words)).partition('id="claim-fig-img"')[2]
+    assert "◑ partly reproduced" in claim and "○ not yet run" not in claim
+    study["verdicts"] = study["verdicts"][:1]
+    put_study(study)
+    assert "✓ reproduced" in page_of(put(words)).partition('id="claim-fig-img"')[2]
+
+
+def test_the_paper_preset_is_preferred(put_study, study, tmp_path: Path) -> None:
+    folder = put_study(study)
+    study |= {"preset": "paper", "data": {}}
+    sample.store_study(folder, study, "paper")
+    page = page_of(folder)
+    assert "Preset paper." in page and "variance.paper.json" in page and "digits for" not in page
 
 
 def test_strange_text_is_escaped(put, words) -> None:
@@ -112,7 +148,9 @@ def test_absent_results_leave_their_sections_out(put, words) -> None:
     folder = put(words)
     (folder / "verification.manifest.json").unlink()
     page, left_out = render(Results(folder))
-    assert set(left_out) == {"figures", "errata", "faults", "formulas", "environment"}
+    assert set(left_out) == {
+        *("reproduction", "figures", "errata", "faults", "formulas", "environment")
+    }
     assert all(name in page.rpartition("<footer>")[2] for name in left_out)
     Outline(page)
 
@@ -120,7 +158,8 @@ def test_absent_results_leave_their_sections_out(put, words) -> None:
 def test_figures_without_series_are_named(put, found) -> None:
     found["checks"] = found["checks"][:1]
     found["claims"][0]["checks"] = []
-    assert "nothing for them: surface, gain, tails, uniform." in page_of(put(found))
+    missing = "equal_cost, accuracy, ranks, constant, convergence, surface, gain, tails, uniform, "
+    assert f"{missing}attention_speed, attention_map, minilm." in page_of(put(found))
 
 
 def test_the_same_results_give_the_same_bytes(put, found) -> None:

@@ -1,0 +1,70 @@
+"""The table of the README: what the paper reports, the command that repeats it, and what it gives.
+
+It stands between two comments and is written from the committed results, so a test can tell when
+one of them has moved.
+"""
+
+import math
+from pathlib import Path
+
+from paper_figures.results import Results, ResultsError, Row, Run, number
+
+BEGIN, END = "<!-- reproduction: begin -->", "<!-- reproduction: end -->"
+HEAD = ("paper", "command", "time", "paper's number", "ours", "verdict")
+CLAIMS = {
+    "fig-log-vars": "Section 5.1, Figure 2",
+    "fig-utility": "Figure 1, right",
+    "fig-map": "Figure 1, left",
+    "tab-uci": "Section 5.2, Table 1",
+    "tab-ucistd": "Appendix, Table 5",
+}
+"""Where the paper has a claim."""
+
+
+def table(results: Results) -> str:
+    """The lines between the comments."""
+    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    lines += [_line(run, row) for run in results.runs for row in run.verdicts]
+    return "\n".join(lines)
+
+
+def _line(run: Run, row: Row) -> str:
+    cells = (
+        f"{CLAIMS.get(row['claim'], row['claim'])}: {row['item']}",
+        f"`python -m experiments {run.name} --preset {run.preset}`",
+        _time(run),
+        str(row["paper"]),
+        _number(row["ours"]),
+        row["verdict"] or "not judged (stand-in)",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _time(run: Run) -> str:
+    """Summed over the units, for the clock of a resumed run tells only its last part."""
+    seconds = number(run.manifest.get("unit_seconds"))
+    return f"{seconds / 60:.0f} min of work" if math.isfinite(seconds) else "–"
+
+
+def _number(value: object) -> str:
+    size = number(value)
+    text = f"{size:.0f}" if isinstance(value, int) else f"{size:.1f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def updated(text: str, results: Results) -> str:
+    """The README with its table written anew."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ResultsError(f"the README has no lines {BEGIN} and {END}")
+    return f"{before}{begin}\n{table(results)}\n{end}{after}"
+
+
+def write(path: Path, results: Results) -> bool:
+    """Bring a README up to date; whether anything changed."""
+    text = path.read_text("utf-8")
+    new = updated(text, results)
+    if new != text:
+        path.write_text(new, "utf-8")
+    return new != text

@@ -1,0 +1,89 @@
+"""Figures and tables of the classification, from a made-up study and from parts of it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.classification.gather import gather
+from experiments.classification.presets import PRESETS
+from paper_figures import accuracy, constant, convergence, ranks
+from paper_figures.report import render
+from paper_figures.results import Results
+from paper_figures.style import paper_style
+from tests.experiments.classification import made
+from tests.paper_figures import sample
+from verification.runs import plain
+
+FIGURES = (accuracy, ranks, constant, convergence)
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The numbers of a whole study."""
+    folder = sample.store_classification(tmp_path_factory.mktemp("results"))
+    return json.loads((folder / "classification.paper.json").read_text("utf-8"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Callable[[dict[str, Any]], Results]:
+    def put(numbers: dict[str, Any]) -> Results:
+        (tmp_path / "classification.paper.json").write_text(json.dumps(numbers), "utf-8")
+        return Results(tmp_path)
+
+    return put
+
+
+def test_every_figure_is_drawn(store, numbers) -> None:
+    results = store(numbers)
+    with paper_style():
+        drawn = {module.__name__: module.draw(results) for module in FIGURES}
+    assert all(drawn.values())
+    panels = [axis.get_title(loc="left") for axis in drawn["paper_figures.accuracy"].axes]
+    assert panels == list(numbers["printed"]["accuracy"])
+    for module in FIGURES:
+        assert len(module.caption(results)) > 80
+
+
+@pytest.mark.parametrize("missing", ["accuracy", "ranks", "shares", "convergence"])
+def test_what_is_missing_is_not_drawn(store, numbers, missing: str) -> None:
+    results = store({key: value for key, value in numbers.items() if key != missing})
+    by_part = {"accuracy": accuracy, "ranks": ranks, "shares": constant, "convergence": convergence}
+    assert by_part[missing].draw(results) is None
+    assert "experiment-classification" in render(results)[0] or missing == "accuracy"
+
+
+def test_nothing_is_drawn_without_the_study(tmp_path: Path) -> None:
+    assert [module.draw(Results(tmp_path)) for module in FIGURES] == [None] * len(FIGURES)
+
+
+def test_groups_are_the_longest_that_are_not_told_apart() -> None:
+    found = ranks.groups({"a": 1.0, "b": 2.0, "c": 3.5, "d": 8.0}, 2.0)
+    assert found == [(1.0, 2.0), (2.0, 3.5)]
+    assert ranks.groups({"a": 1.0, "b": 5.0}, 2.0) == []
+
+
+def test_the_report_has_both_tables_and_what_was_found(store, numbers) -> None:
+    page = render(store(numbers))[0]
+    for said in (
+        "paper 57.8",
+        "paper 13.1",
+        "paper &lt; 0.05",
+        "trig-128",
+        "majority",
+        "L = ",
+        "Fisher",
+    ):
+        assert said in page
+    assert "conjugate left out" in page and "raw, ordinal" in page
+    assert page.count("average accuracy of") == 8
+
+
+def test_one_split_has_no_interval_and_breaks_nothing(store) -> None:
+    units = [unit for unit in made.study(("wifi", "car")) if unit.config.get("split", 0) == 0]
+    found = plain(gather(PRESETS["paper"], units) | {"preset": "paper", "data": {}})
+    results = store(json.loads(json.dumps(found)))
+    page = render(results)[0]
+    assert accuracy.draw(results) and "experiment-classification" in page and "nan" not in page

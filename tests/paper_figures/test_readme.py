@@ -1,0 +1,48 @@
+"""The README's table is made from the committed results."""
+
+from pathlib import Path
+
+import pytest
+
+from paper_figures import readme
+from paper_figures.__main__ import main
+from paper_figures.results import Results, ResultsError
+
+ROOT = Path(__file__).parents[2]
+FRAME = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
+
+
+def test_the_table_is_up_to_date() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    new = readme.updated(text, Results(ROOT / "results"))
+    assert new == text, "run `python -m paper_figures --readme README.md`"
+
+
+def test_a_changed_number_is_noticed(put_study, study) -> None:
+    text = readme.updated(FRAME, Results(put_study(study)))
+    study["verdicts"][0]["ours"] = 83.9
+    assert readme.updated(text, Results(put_study(study))) != text
+
+
+def test_a_row_for_every_verdict(put_study, study) -> None:
+    text = readme.updated(FRAME, Results(put_study(study)))
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| fig-img")]
+    command = "`python -m experiments variance --preset laptop`"
+    assert rows[0] == (
+        f"| fig-img: a below b | {command} | 2 min of work | > 80 | 83.6 | reproduced |"
+    )
+    assert "| 0.0 | not reproduced |" in rows[1] and "| 8 | not judged (stand-in) |" in rows[2]
+
+
+def test_a_readme_without_a_place_for_it_is_refused(put_study, study) -> None:
+    with pytest.raises(ResultsError, match="the README has no lines"):
+        readme.updated("nothing", Results(put_study(study)))
+
+
+def test_the_command_writes_the_readme(put_study, study, tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text(FRAME, "utf-8")
+    arguments = ["--results", str(put_study(study)), "--quiet", "--readme", str(path)]
+    assert main(arguments) == 0
+    assert "a below b" in path.read_text("utf-8")
