@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install reproduce test lint types unit verify notebooks report bench-features \
+.PHONY: help install reproduce test lint types unit verify notebooks report bench-features bench-attention \
 	verify-full format clean
 
 help: ## List the targets
@@ -19,14 +19,18 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "Python 3.11 or newer is needed but '$(PYTHON)' is $$found; set PYTHON to one." >&2; \
 		exit 1; }
 	$(PYTHON) -m venv .venv
-	$(PIP) hatchling
+	$(PIP) hatchling setuptools
 	$(PIP) --no-build-isolation --editable '.[dev]'
 	@touch $@
 
-reproduce: $(STAMP) ## Run every derivation and regenerate what comes from them
+reproduce: $(STAMP) ## Run every derivation, the experiments (laptop presets) and the report
 	$(BIN)/python -m derivations
 	$(BIN)/python -m derivations --check
-	@echo "Output: crt/formulas.py, derivations/README.md, ERRATA.md, derivations/*.ipynb"
+	$(BIN)/python -m experiments variance --preset laptop
+	$(BIN)/python -m experiments classification --preset laptop
+	$(BIN)/python -m paper_figures --quiet --readme README.md
+	@echo "Report: results/report.html"
+	@$(BIN)/python -m experiments data
 
 test: lint types unit verify notebooks ## Run every check: lint, types, unit, verify, notebooks
 
@@ -52,6 +56,10 @@ report: $(STAMP) ## Draw results/report.html and its figures from results/
 
 bench-features: $(STAMP) ## Random features against scikit-learn: speed, error, memory
 	$(BIN)/python -m experiments bench-features
+
+bench-attention: $(STAMP) ## Attention against its peers: speed, memory, error (installs PyTorch)
+	$(PIP) --no-build-isolation --editable '.[bench]'
+	$(BIN)/python -m experiments bench-attention
 
 verify-full: $(STAMP) ## Run every check at full size: accuracy, mutants, slow tests (an hour)
 	$(BIN)/python -m verification --budget full

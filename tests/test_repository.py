@@ -87,7 +87,8 @@ def test_pins_respect_the_lower_bounds() -> None:
 
 def test_installed_packages_are_at_their_pins() -> None:
     versions = {canonicalize_name(d.name): d.version for d in distributions()}
-    wrong = {n: v for n, v in versions.items() if n in pins() and v != pins()[n]}
+    # A pin covers the builds of its version: torch for CPUs alone is 2.13.0+cpu.
+    wrong = {n: v for n, v in versions.items() if n in pins() and v.split("+")[0] != pins()[n]}
     assert not wrong, f"run `make install`: {wrong} differ from constraints.txt"
 
 
