@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from crt.attention.blocks import gather, hide, keep, put, repeat, slice_mask, sweep, take
-from crt.attention.features import Map, dtype_of
-from crt.attention.state import State, divide, empty, finite, with_ones
+from crt.attention.features import Map, dtype_of, with_ones
+from crt.attention.state import State, divide, empty, finite
 
 matmul = partial(jnp.einsum, precision=lax.Precision.HIGHEST)
 
@@ -44,8 +44,7 @@ def contribute(features: Map, k: Array, v: Array, mask: Array | None, log_scale:
 
 def answer(features: Map, q: Array, state: State) -> Array:
     """Outputs (B, N, C, V) of a block of queries (B, N, C, H)."""
-    log, factor = features.query(q)
-    log = log + finite(state.log_scale)[..., None, :]
+    log, factor = features.query(q, finite(state.log_scale))
     top = lax.stop_gradient(jnp.max(log, axis=-1, keepdims=True))
     return divide(matmul("bncm,bnmk->bnck", weigh(log - top, factor), state.sums))
 

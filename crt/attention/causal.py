@@ -14,9 +14,9 @@ from jax import Array, lax
 
 from crt.attention.bidirectional import matmul
 from crt.attention.blocks import gather, hide, keep, put, repeat, slice_mask, take
-from crt.attention.features import Map, dtype_of
+from crt.attention.features import Map, dtype_of, with_ones
 from crt.attention.segments import Segments, extend, first_of_each, same
-from crt.attention.state import State, divide, finite, with_ones
+from crt.attention.state import State, divide, finite
 
 # A key may exceed the scale of its feature by e^60 before a chunk takes the slow route: sums of
 # such terms stay below float32's e^88, and what underflows beside them is below e^-27 of a row.

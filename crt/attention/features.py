@@ -29,6 +29,16 @@ def _half_norms(x: Array, scale: Array) -> Array:
     return 0.5 * scale * jnp.sum(x**2, axis=-1)
 
 
+def with_ones(x: Array) -> Array:
+    """Rows (…, H) with a column of ones."""
+    return jnp.concatenate([x, jnp.ones((*x.shape[:-1], 1), x.dtype)], axis=-1)
+
+
+def _raise(log: Array, raised: Array | None) -> Array:
+    """Logarithms (B, N, C, F), plus `raised` (B, N, F) where it is given."""
+    return log if raised is None else log + raised[..., None, :]
+
+
 class Positive(ABC):
     """Maps with positive features, each with its own logarithm and its own log scale."""
 
@@ -43,8 +53,11 @@ class Positive(ABC):
         return self.width
 
     @abstractmethod
-    def query(self, x: Array) -> tuple[Array, None]:
-        """log features of a block of queries, (B, N, C, M). O(CMH)."""
+    def query(self, x: Array, raised: Array | None = None) -> tuple[Array, None]:
+        """log features of a block of queries, (B, N, C, M). O(CMH).
+
+        With `raised` (B, N, M) it is added, and what all features have in common may be left out.
+        """
 
     @abstractmethod
     def key(self, x: Array, transposed: bool = False) -> tuple[Array, None]:
@@ -69,9 +82,9 @@ class Signed(ABC):
         """Logarithm of the weight of each key, (B, N, C)."""
         return jnp.zeros_like(x[..., 0])
 
-    def query(self, x: Array) -> tuple[Array, Array]:
-        """log (B, N, C, 1), which is 0, and factor (B, N, C, R)."""
-        return jnp.zeros_like(x[..., :1]), self.factor(x)
+    def query(self, x: Array, raised: Array | None = None) -> tuple[Array, Array]:
+        """log (B, N, C, 1), which is 0 or `raised` (B, N, 1), and factor (B, N, C, R)."""
+        return _raise(jnp.zeros_like(x[..., :1]), raised), self.factor(x)
 
     def key(self, x: Array, transposed: bool = False) -> tuple[Array, Array]:
         """log (B, N, C, 1) and factor (B, N, C, R), or both with their last axes exchanged."""
@@ -97,8 +110,15 @@ class Exponential(Positive):
         """Number of features."""
         return self.weight.shape[-2]
 
-    def query(self, x: Array) -> tuple[Array, None]:
-        return _project(x, self.weight) + self.offset[..., None, :], None
+    def query(self, x: Array, raised: Array | None = None) -> tuple[Array, None]:
+        if raised is None:
+            return _project(x, self.weight) + self.offset[..., None, :], None
+        # One more column of the product spares two passes over (C, M) on a CPU. What it holds is
+        # taken relative to its largest entry, which cancels, so that it costs no digits.
+        own = self.offset + raised
+        own = own - lax.stop_gradient(jnp.max(own, axis=-1, keepdims=True))
+        weight = jnp.concatenate([self.weight, own[..., None]], axis=-1)
+        return _project(with_ones(x), weight), None
 
     def key(self, x: Array, transposed: bool = False) -> tuple[Array, None]:
         own = jnp.expand_dims(_half_norms(x, self.scale), -2 if transposed else -1)
@@ -116,10 +136,10 @@ class Elu(Positive):
         """Number of features: the coordinates."""
         return self.root.shape[-1]
 
-    def query(self, x: Array) -> tuple[Array, None]:
+    def query(self, x: Array, raised: Array | None = None) -> tuple[Array, None]:
         # elu(x) + 1 is 1 + x above 0 and e^x below.
         x = self.root * x
-        return jnp.where(x > 0, jnp.log1p(jnp.maximum(x, 0)), x), None
+        return _raise(jnp.where(x > 0, jnp.log1p(jnp.maximum(x, 0)), x), raised), None
 
     def key(self, x: Array, transposed: bool = False) -> tuple[Array, None]:
         log, _ = self.query(x)

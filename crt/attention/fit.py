@@ -12,7 +12,7 @@ from crt.attention.blocks import slice_mask, sweep
 from crt.statistics import Moments, Statistics, moments
 
 # Rows that are centred and squared at one time; they stay in cache between the two.
-BLOCK = 256
+BLOCK = 1024
 
 
 def _moments(x: Array, mask: Array | None, dtype) -> Moments:

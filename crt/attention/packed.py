@@ -11,9 +11,9 @@ from jax import Array, lax
 
 from crt.attention.bidirectional import matmul, weigh
 from crt.attention.blocks import hide, keep, repeat
-from crt.attention.features import Map, dtype_of
+from crt.attention.features import Map, dtype_of, with_ones
 from crt.attention.segments import Segments, extend, following, same
-from crt.attention.state import State, divide, empty, finite, with_ones
+from crt.attention.state import State, divide, empty, finite
 
 
 def _split(x: Array, chunk: int) -> Array:

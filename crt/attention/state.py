@@ -61,11 +61,6 @@ def empty(batch: int, heads: int, scales: int, width: int, columns: int, dtype) 
     )
 
 
-def with_ones(v: Array) -> Array:
-    """Values (…, H) with a column of ones, which the denominator sums."""
-    return jnp.concatenate([v, jnp.ones((*v.shape[:-1], 1), v.dtype)], axis=-1)
-
-
 def divide(sums: Array) -> Array:
     """Numerators over the denominator in the last column; 0 where the denominator is 0."""
     denominator = sums[..., -1:]

@@ -24,8 +24,7 @@ def over_queries(_: Any) -> Any:
     """The queries' maximum taken over the queries of a block in place of the features."""
 
     def answer(made: Any, q: Any, state: State) -> Any:
-        log, factor = made.query(q)
-        log = log + finite(state.log_scale)[..., None, :]
+        log, factor = made.query(q, finite(state.log_scale))
         top = lax.stop_gradient(jnp.max(log, axis=-2, keepdims=True))
         columns = bidirectional.weigh(log - top, factor)
         return bidirectional.divide(columns @ state.sums)
@@ -45,7 +44,10 @@ def whole_blocks(original: Any) -> Any:
 
 def altered_query(change: Any) -> Any:
     """Exponential features whose query logarithms are changed."""
-    return lambda original: lambda self, x: (change(self, original(self, x)[0]), None)
+    return lambda original: lambda self, x, *raised: (
+        change(self, original(self, x, *raised)[0]),
+        None,
+    )
 
 
 def no_norms(original: Any) -> Any:
@@ -288,7 +290,7 @@ ATTENTION = (
         "elu(x) + 1 below 0 replaced by 1",
         features.Elu,
         "query",
-        lambda f: lambda self, x: (jnp.maximum(f(self, x)[0], 0), None),
+        lambda f: lambda self, x, *raised: (jnp.maximum(f(self, x, *raised)[0], 0), None),
     ),
     Fault(
         "attention-half-sums",
