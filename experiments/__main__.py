@@ -15,6 +15,10 @@ EXPERIMENTS = {
         "experiments.classification.study",
         "classification by kernel regression (Section 5.2, tables uci and ucistd)",
     ),
+    "vision": (
+        "experiments.vision.study",
+        "Vision Transformers with softmax, FAVOR+ and FAVOR++ (Section 5.3.3, Figure 4)",
+    ),
     "minilm": (
         "experiments.pretrained.study",
         "a pretrained sentence encoder with FAVOR+ and FAVOR++ in place of softmax, no training",
