@@ -1,8 +1,8 @@
 """One trainer for every Transformer here: `train(config, workdir)`.
 
-A configuration is a frozen dataclass that says what is learned (`Config`); its docstring is the lab
-note. A run can be killed at any time: it goes on from its last checkpoint, and its metrics are those
-of a run that was never disturbed, bit for bit on one device.
+A configuration is a frozen dataclass that says what is learned (`Config`); its docstring is the
+lab note. A run can be killed at any time: it goes on from its last checkpoint, and its metrics are
+those of a run that was never disturbed, bit for bit on one device.
 """
 
 from experiments.training.config import Config, ConfigError, read

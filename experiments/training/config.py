@@ -90,8 +90,9 @@ class Config(ABC):
     def layers(self) -> int:
         """The layer that is farthest from the input."""
 
+    @abstractmethod
     def start(self, model: Any) -> None:
-        """Put weights of an earlier training into a new model; by default there are none."""
+        """Put the weights of an earlier training, if one is wanted, into a new model."""
 
 
 def read(cls: type[Made], values: Mapping[str, Any]) -> Made:

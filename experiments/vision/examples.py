@@ -22,7 +22,9 @@ class Arrays:
         return len(self.labels)
 
     def load(self, indices: Int[np.ndarray, " b"]) -> dict[str, np.ndarray]:
-        images = (self.images[indices, :, :, None] - self.mean) / self.spread
+        images = (self.images[indices, :, :, None] - np.float32(self.mean)) / np.float32(
+            self.spread
+        )
         return {"image": images, "label": self.labels[indices].astype(np.int32)}
 
 
@@ -38,5 +40,5 @@ def source(data: Origin, split: str, side: int) -> Arrays | Folder:
             f"images of {data.stand_in or data.name} have {found.pixels.shape[-1]} pixels a side; "
             f"the model takes {side}"
         )
-    mean, spread = np.float32(train.pixels.mean()), np.float32(train.pixels.std())
+    mean, spread = float(train.pixels.mean()), float(train.pixels.std())
     return Arrays(found.pixels, found.labels, mean, spread)

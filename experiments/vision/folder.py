@@ -52,7 +52,7 @@ class Folder:
         box = (left, top, left + short, top + short)
         small = whole.resize((self.side, self.side), Image.Resampling.BICUBIC, box)
         pixels = np.asarray(small, np.float32) / 255
-        return (pixels - np.float32(MEAN)) / np.float32(SPREAD)
+        return ((pixels - np.array(MEAN)) / np.array(SPREAD)).astype(np.float32)
 
 
 def folder(split: str, side: int) -> Folder:

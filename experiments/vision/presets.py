@@ -116,7 +116,7 @@ class Laptop(Preset):
     long_steps: int = 500
     pretraining_steps: int = 2000
     attentions: Mapping[str, tuple[str, ...]] = field(
-        default_factory=lambda: {"uptrain": ALL, "scratch": ALL, "long": MAIN}
+        default_factory=lambda: {"scratch": ALL, "uptrain": ALL, "long": MAIN}
     )
     swap_features: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512, 1024)
     draws: int = 3

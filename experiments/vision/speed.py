@@ -16,7 +16,7 @@ from experiments.vision.tasks import Classification
 from experiments.vision.vit import SIZES, Shape
 
 NAMES = ("softmax", "favor+", "favor++")
-SMOKE = {"width": 16, "depth": 1, "heads": 2}
+SMOKE: Mapping[str, Any] = {"width": 16, "depth": 1, "heads": 2}
 
 
 def unit(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,6 +57,9 @@ class Pretraining(Vision):
     def model(self, rngs: nnx.Rngs) -> MAE:
         return MAE(self.shape, self.painting, rngs)
 
+    def start(self, model: MAE) -> None:
+        """It starts from random weights."""
+
     def loss(self, model: MAE, batch: Batch, key: PRNGKeyArray) -> Float[Array, ""]:
         image_key, mask_key = jax.random.split(key)
         return jnp.mean(model(self.augmented(batch["image"], image_key), mask_key))

@@ -5,7 +5,9 @@ as in MAE's fine-tuning, and the layer norm stands before that mean in pre-train
 alike, so that every weight of the encoder is taken over.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -62,7 +64,7 @@ class Shape:
         return self.patch**2 * self.channels
 
 
-SIZES = {
+SIZES: Mapping[str, Mapping[str, Any]] = {
     "tiny": {"width": 192, "depth": 12, "heads": 3},
     "small": {"width": 384, "depth": 12, "heads": 6},
     "base": {"width": 768, "depth": 12, "heads": 12},
