@@ -55,12 +55,17 @@ class Folder:
         return ((pixels - np.array(MEAN)) / np.array(SPREAD)).astype(np.float32)
 
 
-def folder(split: str, side: int) -> Folder:
-    """The training or the test images ("val", as ImageNet names them)."""
+def split(name: str) -> Path:
+    """The folder of the training or the test images ("val", as ImageNet names them)."""
     named = os.environ.get(VARIABLE)
     if not named:
         raise DataError(f"ImageNet is not at hand: {VARIABLE} names no folder with train and val")
-    place = Path(named) / ("train" if split == "train" else "val")
+    place = Path(named) / ("train" if name == "train" else "val")
     if not place.is_dir():
         raise DataError(f"ImageNet is not at hand: there is no folder {place}")
-    return Folder(place, side)
+    return place
+
+
+def folder(name: str, side: int) -> Folder:
+    """The images of "train" or "test"."""
+    return Folder(split(name), side)
