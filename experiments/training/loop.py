@@ -22,6 +22,7 @@ from experiments.training.errors import Diverged, TrainingError
 from experiments.training.evaluation import averages, weighted_sums
 from experiments.training.history import History, Row
 from experiments.training.optimizer import schedule
+from experiments.training.plots import draw
 from verification import runs
 
 LOOK_EVERY = 25
@@ -51,6 +52,8 @@ def train(config: Config, workdir: Path, *, devices: Any = None, quiet: bool = F
         _same(config, workdir)
         run = _Run(config, workdir, over, saved, quiet)
         run.go_on()
+        if jax.process_index() == 0:
+            draw(run.history.rows, workdir / "curves.svg")
         return Trained(nnx.merge(run.graph, *run.learned()), run.history.rows)
 
 

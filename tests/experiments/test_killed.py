@@ -1,6 +1,7 @@
 """A run killed at random points ends with the bytes of one that was never disturbed."""
 
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,11 +19,18 @@ def command(module: list[str], out: Path) -> list[str]:
     return [sys.executable, "-m", *module, *options]
 
 
-def kill_repeatedly(module: list[str], name: str, folder: Path, kills: int) -> None:
-    """Compare the numbers of a disturbed and an undisturbed run; the seed of the kills is told."""
+def kill_repeatedly(
+    module: list[str], name: str, folder: Path, kills: int, forget: Path | None = None
+) -> None:
+    """Compare the numbers of a disturbed and an undisturbed run; the seed of the kills is told.
+
+    `forget` is a folder of what the undisturbed run keeps beside its results.
+    """
     start = time.monotonic()
     subprocess.run(command(module, folder / "whole"), cwd=ROOT, check=True, capture_output=True)
     length = time.monotonic() - start
+    if forget is not None:
+        shutil.rmtree(forget)
     seed = secrets.randbits(32)
     draw, survived = np.random.default_rng(seed), 0
     for _ in range(kills):
