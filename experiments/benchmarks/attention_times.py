@@ -15,8 +15,8 @@ Row = Mapping[str, Any]
 
 
 def rounds(length: int, most: int) -> int:
-    """Measured rounds: fewer of the long ones, three at least."""
-    return max(3, min(most, 2**16 // length))
+    """Measured rounds: fewer of the long ones, five at least (three of a small preset)."""
+    return max(min(5, most), min(most, 2**18 // length))
 
 
 def multiplications(length: int, heads: int, dim: int, features: int) -> int:
