@@ -161,9 +161,8 @@ class Ledger:
                 f"{self.path} cannot be written: {_reason(error)}; "
                 f"{len(self.finished)} finished units are kept"
             ) from error
-        self.finished[unit.name] = Finished(
-            unit.label, entry["config"], entry["result"], entry["seconds"]
-        )
+        # As it will be read: a resumed run must not see other orders of keys than the first.
+        self._take(line)
 
     def value(self, key: str, **given: Any) -> Any:
         """What the finished units with the given configuration have under a key, else None."""

@@ -51,6 +51,16 @@ def test_finished_units_are_not_run_again(tmp_path: Path) -> None:
     assert [d.result["square"] for d in run_units(later, Ledger(path), quiet=True)] == [0, 1, 4]
 
 
+def backwards(config: Mapping[str, Any]) -> dict[str, int]:
+    return {"b": 1, "a": 2}
+
+
+def test_a_fresh_result_has_the_order_of_a_stored_one(tmp_path: Path) -> None:
+    unit = Unit("unit", {"z": 0, "k": 0}, backwards)
+    fresh, stored = (run_units([unit], Ledger(tmp_path / "a.jsonl"), quiet=True)[0] for _ in "12")
+    assert str(fresh) == str(stored) and list(fresh.result) == ["a", "b"]
+
+
 def test_another_configuration_is_another_unit(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     run_units(units(2), Ledger(path), quiet=True)
