@@ -33,6 +33,20 @@ Preset = Any
 """A frozen dataclass of the experiment's own, with a field `seeds`."""
 Origins = Mapping[str, data.Origin]
 
+FEATURE_ROOMS = (
+    "crt/mechanisms",
+    *(f"crt/{name}.py" for name in ("arrays", "errors", "formulas", "kernels", "parameters")),
+    *(f"crt/{name}.py" for name in ("projections", "pytrees", "series", "special", "statistics")),
+    *(f"crt/{name}.py" for name in ("tables", "trigonometry")),
+)
+"""Rooms of every experiment with random features: the mechanisms and what they need."""
+RUNNING = ("experiments/experiment.py", "verification/runs.py")
+"""No rooms: they run a unit and keep its result, which is the same without them."""
+DELIVERY = ("experiments/data/errors.py", "experiments/data/files.py")
+"""No rooms: what they hand out has the checksum of the catalogue."""
+NAMED = ("experiments/data/catalogue.py", "experiments/data/origins.py")
+"""No rooms where `data` names the sets: a unit's configuration holds the hash of their contents."""
+
 
 class UsageError(Exception):
     """Options name something that is not there; the message is one sentence."""
@@ -46,8 +60,8 @@ class Experiment:
     `--only` chooses by. `gather(preset, finished)` makes the numbers, equal bytes for equal seeds,
     also from a part of the units; `show(numbers)` tells them to people. `rooms` are the folders and
     files whose code the units share: a hash of it and of the module of a unit's own work is added
-    to its configuration, so that units of other code are not taken. `times(finished)` is what the
-    units measured by the clock.
+    to its configuration, so that units of other code are not taken. A test holds them against the
+    imports. `times(finished)` is what the units measured by the clock.
     """
 
     name: str

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from experiments.benchmarks import attention_peers as peers
-from experiments.benchmarks.speed import interleaved
+from experiments.benchmarks.clock import interleaved
 
 PRODUCT = "matrix product"
 Row = Mapping[str, Any]

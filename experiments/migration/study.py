@@ -15,7 +15,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 import crt
 from crt.integrations.sklearn import RandomFeatures
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import FEATURE_ROOMS, Experiment, Origins
 from experiments.experiment import main as run
 from experiments.migration import textbook
 from verification.runs import Finished, Unit
@@ -228,7 +228,12 @@ EXPERIMENT = Experiment(
     units,
     gather,
     table,
-    ("crt", "experiments/migration"),
+    (
+        *FEATURE_ROOMS,
+        *("crt/attention", "crt/estimate.py", "crt/sweep.py"),
+        *("crt/integrations/feature_map.py", "crt/integrations/sklearn.py"),
+        "experiments/migration",
+    ),
 )
 
 

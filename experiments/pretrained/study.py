@@ -20,7 +20,7 @@ from flax import nnx
 import crt
 from crt.integrations.flax import convert
 from experiments.data.errors import DataError, Unreachable
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import FEATURE_ROOMS, Experiment, Origins
 from experiments.experiment import main as run
 from experiments.pretrained import bert, minilm, mrpc, wikitext
 from verification.runs import Finished, Unit
@@ -171,7 +171,12 @@ EXPERIMENT = Experiment(
     units,
     gather,
     show,
-    ("crt", "experiments/pretrained"),
+    (
+        *FEATURE_ROOMS,
+        *("crt/attention", "crt/estimate.py", "crt/sweep.py", "crt/integrations/flax.py"),
+        "experiments/data/catalogue.py",
+        "experiments/pretrained",
+    ),
 )
 
 

@@ -11,7 +11,8 @@ import crt
 from experiments.__main__ import main
 from experiments.data import Origin
 from experiments.variance import claims, study
-from experiments.variance.presets import PRESETS, REGIMES
+from experiments.variance.presets import PRESETS
+from experiments.variance.regimes import REGIMES
 from verification.runs import Finished
 
 HERE = Origin("mnist", None, "0" * 64)
@@ -59,6 +60,16 @@ def test_draws_are_pooled_as_if_they_were_one() -> None:
     assert row["draws"] == 3 and row["mean"] == pytest.approx(logs.mean(), rel=1e-12)
     assert row["std"] == pytest.approx(logs.std(), rel=1e-12)
     assert row["log_mean"] == pytest.approx(math.log(np.mean(np.exp(logs))), rel=1e-12)
+
+
+def test_mechanisms_come_in_the_order_of_the_registry() -> None:
+    unit = finished(0, np.zeros(2))
+    row = unit.result["mechanisms"]["trig"]
+    unit.result["mechanisms"] = dict.fromkeys(sorted(crt.MECHANISMS), row)
+    unit.result["optimisers"] = {"geom": {}, "gerf": {}}
+    found = study.gather(PRESETS["smoke"], [unit])
+    assert [each["mechanism"] for each in found["variances"]] == list(crt.MECHANISMS)
+    assert [each["mechanism"] for each in found["optimisers"]] == ["gerf", "geom"]
 
 
 def rows(means: dict[str, float], regime: str) -> list[dict[str, Any]]:
