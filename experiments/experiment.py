@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from experiments import data
 from verification import runs
@@ -76,24 +76,64 @@ class Experiment:
     times: Callable[[Sequence[Finished]], Mapping[str, Any]] = lambda finished: {}
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, as all other errors are said."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog.rpartition(' ')[2]}: {message}\n")
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    """Reads a whole number that is not below the least."""
+
+    def read(text: str) -> int:
+        if not text.removeprefix("-").isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return read
+
+
+def values(experiment: Experiment) -> dict[str, list[str]]:
+    """What `--only` accepts: the values of every part in any preset."""
+    origins = {name: data.Origin(name, None, "") for name in experiment.data}
+    units = [
+        unit for preset in experiment.presets.values() for unit in experiment.units(preset, origins)
+    ]
+    return {
+        part: list(dict.fromkeys(str(unit.config[part]) for unit in units if part in unit.config))
+        for part in experiment.parts
+    }
+
+
 def parser(experiment: Experiment) -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog=f"python -m experiments {experiment.name}",
         description=experiment.about,
         epilog=EXITS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--preset", choices=list(experiment.presets), default="laptop")
-    chosen = ", ".join(experiment.parts)
     made.add_argument(
-        "--only", nargs="+", metavar="PART", help=f"these parts alone: any value of {chosen}"
+        "--preset", choices=list(experiment.presets), default="laptop",
+        help="how much work: smoke to see that it runs, laptop for minutes, paper for the paper's "
+        "numbers (default: %(default)s)",
+    )  # fmt: skip
+    known = "; ".join(f"{part}: {', '.join(each)}" for part, each in values(experiment).items())
+    made.add_argument(
+        "--only", nargs="+", metavar="VALUE",
+        help=f"only units that have one of these values, whichever part it is of ({known})",
+    )  # fmt: skip
+    made.add_argument(
+        "--seeds", nargs="+", type=_at_least(0), metavar="N", help="other seeds, each once"
     )
-    made.add_argument("--seeds", nargs="+", type=int, metavar="N", help="other seeds")
     made.add_argument(
         "--out", type=Path, help="folder of the results (default: results; a part of a preset is "
         "written only if this is given, its finished units are kept in any case)",
     )  # fmt: skip
-    made.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    made.add_argument(
+        "--jobs", type=_at_least(1), metavar="N", default=os.cpu_count() or 1,
+        help="processes (default: %(default)s)",
+    )  # fmt: skip
     made.add_argument("--json", action="store_true", help="print the numbers as JSON")
     made.add_argument("--quiet", action="store_true", help="no progress")
     return made
@@ -117,7 +157,7 @@ def main(experiment: Experiment, argv: list[str] | None = None) -> int:
 def _run(experiment: Experiment, options: argparse.Namespace) -> int:
     start, preset = time.monotonic(), experiment.presets[options.preset]
     if options.seeds:
-        preset = replace(preset, seeds=tuple(options.seeds))
+        preset = replace(preset, seeds=_distinct(options.seeds))
     origins = _origins(experiment, options.preset)
     chosen = select(experiment.units(preset, origins), experiment.parts, options.only)
     units = [
@@ -140,6 +180,13 @@ def _run(experiment: Experiment, options: argparse.Namespace) -> int:
     if any(each.stand_in for each in origins.values()):
         print(data.stand_in_line(origins.values()), file=sys.stderr)
     return DONE
+
+
+def _distinct(seeds: Sequence[int]) -> tuple[int, ...]:
+    for seed in seeds:
+        if seeds.count(seed) > 1:
+            raise UsageError(f"--seeds names {seed} more than once; a seed counts once")
+    return tuple(seeds)
 
 
 @functools.cache

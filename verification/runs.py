@@ -195,6 +195,8 @@ def run_units(
     With one job the units run here, with more in processes of their own. A unit that raises ends
     the run; so does an interrupt. What is finished by then is in the ledger.
     """
+    if jobs < 1:
+        raise RunError(f"jobs is {jobs}, and at least one process is needed")
     waiting = [unit for unit in units if unit.name not in ledger.finished]
     with Progress(len(units), done=len(units) - len(waiting), quiet=quiet) as progress:
         if ledger.damaged:

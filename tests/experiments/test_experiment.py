@@ -127,7 +127,40 @@ def test_an_unknown_preset_is_wrong_usage(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         run(tmp_path, "--preset", "desktop")
-    assert "invalid choice: 'desktop' (choose from" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith("cubes: argument --preset: invalid choice: 'desktop' (choose from")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "least"),
+    [("--jobs", "0", 1), ("--jobs", "-3", 1), ("--jobs", "two", 1)]
+    + [("--seeds", "-1", 0), ("--seeds", "1.5", 0)],
+)
+def test_numbers_out_of_range_are_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, least: int
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(tmp_path, option, value)
+    assert capsys.readouterr().err == (
+        f"cubes: argument {option}: {value!r} is no whole number from {least} on\n"
+    )
+
+
+def test_a_seed_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "--seeds", "0", "4", "0") == 2
+    assert capsys.readouterr().err == (
+        "cubes: --seeds names 0 more than once; a seed counts once\n"
+    )
+
+
+def test_help_tells_the_default_preset_and_the_values_of_parts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(SMALL, ["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "whichever part it is of (shape: box, ball)" in said and "(default: laptop)" in said
 
 
 def test_the_paper_preset_takes_no_stand_in(

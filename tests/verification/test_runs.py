@@ -51,6 +51,11 @@ def test_finished_units_are_not_run_again(tmp_path: Path) -> None:
     assert [d.result["square"] for d in run_units(later, Ledger(path), quiet=True)] == [0, 1, 4]
 
 
+def test_no_process_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="jobs is 0, and at least one process is needed"):
+        run_units(units(2), Ledger(tmp_path / "a.jsonl"), jobs=0, quiet=True)
+
+
 def backwards(config: Mapping[str, Any]) -> dict[str, int]:
     return {"b": 1, "a": 2}
 
