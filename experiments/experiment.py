@@ -166,6 +166,7 @@ def _run(experiment: Experiment, options: argparse.Namespace) -> int:
     ]
     name, out = f"{experiment.name}.{options.preset}", options.out or ROOT / "results"
     ledger = Ledger(out / "units" / f"{name}.jsonl")
+    earlier = sum(unit.name in ledger.finished for unit in units)
     finished = runs.run_units(units, ledger, jobs=options.jobs, quiet=options.quiet)
     numbers = experiment.gather(preset, finished) | {
         "preset": options.preset,
@@ -175,7 +176,10 @@ def _run(experiment: Experiment, options: argparse.Namespace) -> int:
         config = asdict(preset) | {"only": options.only}
         timing = {"units": {each.label: each.seconds for each in finished}}
         timing |= experiment.times(finished)
-        _write(out, name, numbers, config, timing, time.monotonic() - start)
+        clock = {"seconds": round(time.monotonic() - start, 1), "resumed": earlier}
+        if earlier == len(units):
+            clock = _clock(out / f"{name}.manifest.json", config) or clock
+        _write(out, name, numbers, config, timing, clock)
     print(json.dumps(runs.plain(numbers), indent=1) if options.json else experiment.show(numbers))
     if any(each.stand_in for each in origins.values()):
         print(data.stand_in_line(origins.values()), file=sys.stderr)
@@ -207,17 +211,37 @@ def _origins(experiment: Experiment, preset: str) -> Origins:
     return found
 
 
+def _clock(path: Path, config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the manifest of the run says that did the work which a later one found finished."""
+    try:
+        known = json.loads(path.read_text("utf-8"))
+        same = known["config"] == runs.plain(config)
+        return {key: known[key] for key in ("seconds", "resumed")} if same else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _write(
     out: Path,
     name: str,
     numbers: Mapping[str, Any],
     config: Mapping[str, Any],
     timing: Mapping[str, Any],
-    seconds: float,
+    clock: Mapping[str, Any],
 ) -> None:
-    """Numbers, manifest and timing. `unit_seconds` counts units of earlier runs too."""
+    """Numbers, manifest and timing.
+
+    `seconds` is by the clock, `resumed` counts the units that earlier runs had finished, and
+    `unit_seconds` is summed over all units, theirs too.
+    """
     work = round(sum(timing["units"].values()), 1)
-    about = runs.manifest(config, seconds, data=numbers["data"], unit_seconds=work)
+    about = runs.manifest(
+        config,
+        clock["seconds"],
+        resumed=clock["resumed"],
+        data=numbers["data"],
+        unit_seconds=work,
+    )
     runs.write_json(out / f"{name}.json", numbers)
     runs.write_json(out / f"{name}.manifest.json", about)
     runs.write_json(out / f"{name}.timing.json", timing)

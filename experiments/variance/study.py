@@ -130,6 +130,10 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
         for each in kinds.get("variances", [])
         if each.config["images"].get("stand_in")
     }
+    variants = [
+        {key: each.config.get(key, "mnist") for key in ("regime", "variant", "rows")} | each.result
+        for each in kinds.get("variants", [])
+    ]
     return {
         "variances": variances,
         "optimisers": _optimisers(kinds.get("variances", [])),
@@ -138,13 +142,9 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
             for each in kinds.get("errors", [])
             for row in each.result
         ],
-        "variants": [
-            {key: each.config.get(key, "mnist") for key in ("regime", "variant", "rows")}
-            | each.result
-            for each in kinds.get("variants", [])
-        ],
+        "variants": variants,
         "methods": shown,
-        "verdicts": judge(variances, shown, sorted(stand_ins)),
+        "verdicts": judge(variances, shown, sorted(stand_ins), variants),
     }
 
 

@@ -94,6 +94,24 @@ def test_a_second_run_takes_what_is_finished_and_writes_the_same_bytes(tmp_path:
     assert (tmp_path / "cubes.laptop.json").read_bytes() == before
 
 
+def clock(folder: Path) -> tuple[float, int]:
+    about = json.loads((folder / "cubes.laptop.manifest.json").read_text())
+    return about["seconds"], about["resumed"]
+
+
+def test_the_manifest_tells_the_clock_of_the_run_that_did_the_work(tmp_path: Path) -> None:
+    assert run(tmp_path) == 0
+    path = tmp_path / "cubes.laptop.manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"seconds": 99.0}))
+    assert run(tmp_path) == 0
+    assert clock(tmp_path) == (99.0, 0)
+    assert run(tmp_path, "--seeds", "1", "7") == 0
+    assert clock(tmp_path)[0] < 99 and clock(tmp_path)[1] == 2
+    path.write_text("damaged")
+    assert run(tmp_path) == 0
+    assert clock(tmp_path)[1] == 4
+
+
 def test_other_code_is_other_units(tmp_path: Path) -> None:
     assert run(tmp_path) == 0
     options = ["--quiet", "--jobs", "1", "--out", str(tmp_path)]
@@ -134,8 +152,10 @@ def test_an_unknown_preset_is_wrong_usage(
 
 @pytest.mark.parametrize(
     ("option", "value", "least"),
-    [("--jobs", "0", 1), ("--jobs", "-3", 1), ("--jobs", "two", 1)]
-    + [("--seeds", "-1", 0), ("--seeds", "1.5", 0)],
+    [
+        *(("--jobs", value, 1) for value in ("0", "-3", "two")),
+        *(("--seeds", value, 0) for value in ("-1", "1.5")),
+    ],
 )
 def test_numbers_out_of_range_are_wrong_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, least: int

@@ -41,8 +41,8 @@ def kill_repeatedly(module: list[str], name: str, folder: Path, kills: int) -> N
     start = time.monotonic()
     subprocess.run(command(module, folder / "whole"), cwd=ROOT, check=True, capture_output=True)
     length = time.monotonic() - start
-    whole, killed = (folder / each / "units" / f"{name}.smoke.jsonl" for each in ("whole", "killed"))
-    total = lines(whole)
+    ledger = Path("units", f"{name}.smoke.jsonl")
+    total, killed = lines(folder / "whole" / ledger), folder / "killed" / ledger
     seed = secrets.randbits(32)
     draw, left = np.random.default_rng(seed), []
     for k in range(kills):

@@ -87,6 +87,33 @@ def test_verdicts_follow_the_numbers() -> None:
     assert found[0]["other"] == pytest.approx(160.6)
 
 
+def tried(**values: float) -> list[dict[str, Any]]:
+    return [
+        {"regime": "normal", "variant": name, "oprf / pos": value} for name, value in values.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variants", "said"),
+    [
+        (tried(), "falls with L."),
+        (tried(few=70.04, many=61.0), "No choice tried exceeds 75: they give 61.0 to 70.0."),
+        (
+            tried(few=80.0, some=70.0, many=61.0),
+            "Of the choices tried, few (80.0) exceed 75; the others give 61.0 to 70.0.",
+        ),
+        (tried(few=80.0), "Of the choices tried, few (80.0) exceed 75."),
+    ],
+)
+def test_a_note_claims_no_more_than_the_variants_show(
+    variants: list[dict[str, Any]], said: str
+) -> None:
+    (row,) = claims.judge(rows({"pos": 0.0, "oprf": -74.9}, "normal"), None, (), variants)
+    assert row["note"].endswith(said)
+    (row,) = claims.judge(rows({"pos": 0.0, "oprf": -75.1}, "normal"), None, (), variants)
+    assert row["note"] == ""
+
+
 def test_a_stand_in_is_not_judged() -> None:
     (row,) = claims.judge(rows({"pos": 0.0, "oprf": -9.0}, "mnist"), None, ["mnist"])
     assert row["verdict"] is None and row["ours"] == 9.0
@@ -96,7 +123,7 @@ def test_a_stand_in_is_not_judged() -> None:
 def test_figure_one_is_judged(value: float, verdict: str) -> None:
     shown = {"curves": {"utility": {"64": [0.0, value]}}, "methods": [{"name": "trig"}] * 8}
     found = claims.judge([], shown, ())
-    assert [row["verdict"] for row in found] == [verdict, "reproduced"]
+    assert [row["verdict"] for row in found] == [verdict, "drawn"]
 
 
 def test_costs_are_timing_and_not_numbers() -> None:
