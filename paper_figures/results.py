@@ -53,6 +53,11 @@ class Run:
         """The paper's values beside ours."""
         return self.numbers.get("verdicts") or []
 
+    @property
+    def resumed(self) -> bool:
+        """Whether earlier runs had finished a part; also if the manifest does not say."""
+        return self.manifest.get("resumed") != 0
+
 
 class Results:
     """A folder of results. Absent files are None; damaged ones raise `ResultsError`."""
