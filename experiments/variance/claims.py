@@ -77,13 +77,14 @@ def _reached(tried: Mapping[str, float], least: float) -> str:
     """Which choices bring a reduction above the paper's bound, and what the others give."""
     if not tried:
         return ""
-    good = [f"{name} ({value:.1f})" for name, value in tried.items() if value > least]
-    rest = [value for value in tried.values() if value <= least]
-    ends = " to ".join(f"{value:.1f}" for value in sorted({min(rest), max(rest)})) if rest else ""
+    good = [f"“{name}” ({value:.1f})" for name, value in tried.items() if value > least]
+    # Adding 0 turns a rounded -0.0 into 0.0.
+    rest = sorted(round(value, 1) + 0.0 for value in tried.values() if value <= least)
+    ends = " to ".join(str(value) for value in dict.fromkeys(rest[:1] + rest[-1:]))
     if not good:
         return f"No choice tried exceeds {least}: they give {ends}."
     others = f"; the others give {ends}" if rest else ""
-    return f"Of the choices tried, {', '.join(good)} exceed {least}{others}."
+    return f"Above {least} come, of the choices tried, {', '.join(good)}{others}."
 
 
 def _figure_one(methods: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -100,9 +100,10 @@ def tried(**values: float) -> list[dict[str, Any]]:
         (tried(few=70.04, many=61.0), "No choice tried exceeds 75: they give 61.0 to 70.0."),
         (
             tried(few=80.0, some=70.0, many=61.0),
-            "Of the choices tried, few (80.0) exceed 75; the others give 61.0 to 70.0.",
+            "Above 75 come, of the choices tried, “few” (80.0); the others give 61.0 to 70.0.",
         ),
-        (tried(few=80.0), "Of the choices tried, few (80.0) exceed 75."),
+        (tried(few=80.0, some=-0.01, many=0.02), "“few” (80.0); the others give 0.0."),
+        (tried(few=80.0), "Above 75 come, of the choices tried, “few” (80.0)."),
     ],
 )
 def test_a_note_claims_no_more_than_the_variants_show(
