@@ -50,7 +50,7 @@ def kill_repeatedly(module: list[str], name: str, folder: Path, kills: int) -> N
             command(module, folder / "killed"), cwd=ROOT, stdout=subprocess.DEVNULL
         )
         done = lines(killed)
-        more = draw.integers(1, max(1, (total - done) // (kills - k + 1)), endpoint=True)
+        more = int(draw.integers(1, max(1, (total - done) // (kills - k + 1)), endpoint=True))
         pause = draw.uniform(0, length / total if done < total else length)
         kill(process, killed, min(done + more, total), pause)
         left.append(lines(killed))
