@@ -66,7 +66,7 @@ def mask(
     batch, length = like.shape[:2]
     result = None
     if value is not None:
-        result = jnp.asarray(value)
+        result = errors.array_of(name, value, "booleans")
         if result.shape != (batch, length) or result.dtype != jnp.bool_:
             raise ValueError(
                 f"{name} has shape {result.shape} and dtype {result.dtype}; it must be bool, "
@@ -74,7 +74,7 @@ def mask(
             )
     if lengths is None:
         return result
-    counts = jnp.asarray(lengths)
+    counts = errors.array_of(lengths_name, lengths, "integers")
     if counts.shape != (batch,) or not jnp.issubdtype(counts.dtype, jnp.integer):
         raise ValueError(
             f"{lengths_name} has shape {counts.shape} and dtype {counts.dtype}; it must hold one "
@@ -111,7 +111,7 @@ def segments(
     """Segment ids (B, T) as numbers 0, 1, … in order; T = S, and each segment stands together."""
     if value is None:
         return None
-    ids = jnp.asarray(value)
+    ids = errors.array_of("segment_ids", value, "integers")
     if ids.shape != query.shape[:2] or not jnp.issubdtype(ids.dtype, jnp.integer):
         raise ValueError(
             f"segment_ids has shape {ids.shape} and dtype {ids.dtype}; it must hold integers, "
@@ -146,6 +146,15 @@ def concrete(**arrays: Array) -> None:
             raise ValueError(f"{name} is traced; report looks at values and does not run in jit.")
 
 
+def settings(value: object, kind: type) -> None:
+    """Refuses anything but a `FavorAttention`, which is the `kind`."""
+    if not isinstance(value, kind):
+        raise ValueError(
+            f"attend is a {type(value).__name__}; it must be a FavorAttention, such as "
+            "FavorAttention(num_features=256)."
+        )
+
+
 def token(name: str, value: ArrayLike) -> Array:
     """One token (B, N, H), or (B, 1, N, H), as the latter."""
     array = errors.real(name, value)
@@ -166,7 +175,8 @@ def state(value: State, like: State) -> State:
             f"state is a {type(value).__name__}; it must be what `init_state`, `prefill` or `step` "
             "returned."
         )
-    shapes, wanted = ([leaf.shape for leaf in jax.tree.leaves(each)] for each in (value, like))
+    # Not the leaves of the tree: a State made by hand may hold None, which is none.
+    shapes, wanted = ([np.shape(leaf) for leaf in (s.log_scale, s.sums)] for s in (value, like))
     if shapes != wanted:
         raise ValueError(
             f"state has scales and sums of shapes {shapes[0]} and {shapes[1]}; these queries and "

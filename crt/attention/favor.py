@@ -163,13 +163,16 @@ class FavorAttention:
         *,
         rho: Real[ArrayLike, "*which"] | None = None,
         key_mask: Bool[ArrayLike, "b s"] | None = None,
+        is_causal: bool = False,
         scale: Real[ArrayLike, ""] | None = None,
         rows: int = 64,
     ) -> Report:
         """Errors of kernel and output against exact softmax, predicted and, given ω, observed.
 
         On at most `rows` evenly spaced queries and keys of each batch element and head, in float64;
-        ρ is that of `calibrate` unless given, a number or (N,). O(B·N·rows³). Not under `jit`.
+        under `is_causal` a query sees the keys up to its own position, in softmax and in the
+        uniform average as well. ρ is that of `calibrate` unless given, a number or (N,).
+        O(B·N·rows³). Not under `jit`.
         """
         if self.mechanism not in ("oprf", "pos", "trig"):
             raise ValueError(
@@ -180,6 +183,7 @@ class FavorAttention:
         q, k = checks.pair(query, key)
         v = checks.values(value, k)
         checks.concrete(query=q, key=k, value=v)
+        checks.same_length(q, k, "is_causal=True" if is_causal else None)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
         fitted = None
         if self.mechanism != "oprf":
@@ -199,6 +203,7 @@ class FavorAttention:
             omega,
             fitted,
             k_mask,
+            is_causal,
             rows,
         )
 
@@ -216,16 +221,16 @@ class FavorAttention:
         A pytree that stays of this size, whatever the number of tokens; it may be saved, and merged
         with states of other keys. V is H unless given.
         """
+        value_dim = head_dim if value_dim is None else value_dim
         names = {"batch": batch, "num_heads": num_heads, "head_dim": head_dim}
-        for name, value in names.items() | {"value_dim": value_dim or head_dim}.items():
+        for name, value in (names | {"value_dim": value_dim}).items():
             errors.whole(name, value)
         errors.floating("dtype", dtype)
         width = {"elu": head_dim, "trig": 2 * self.num_features}.get(
             self.mechanism, self.num_features
         )
         scales = 1 if self.mechanism in ("trig", "relu") else width
-        columns = (value_dim or head_dim) + 1
-        return empty(batch, num_heads, scales, width, columns, dtype or jnp.float32)
+        return empty(batch, num_heads, scales, width, value_dim + 1, dtype or jnp.float32)
 
     def prefill(
         self,

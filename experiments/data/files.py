@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pooch
 import requests
 
-from experiments.data.catalogue import FILES, WIKITEXT, File
+from experiments.data.catalogue import EVERY, File
 from experiments.data.errors import DataError, Unreachable
 
 CHECKOUT = Path(__file__).resolve().parents[2] / "data"
@@ -116,7 +116,7 @@ def reachable() -> frozenset[str]:
             requests.head(url, timeout=PATIENCE)
             answered.add(host(url))
 
-    urls = {host(file.url): file.url for files in (*FILES.values(), (WIKITEXT,)) for file in files}
+    urls = {host(file.url): file.url for file in EVERY}
     asking = [threading.Thread(target=ask, args=(url,), daemon=True) for url in urls.values()]
     deadline = time.monotonic() + PATIENCE
     for thread in asking:

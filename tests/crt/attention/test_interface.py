@@ -134,6 +134,12 @@ REFUSED = {
     r"key_mask has shape \(20, 2\)": lambda: ATTEND(Q, K, V, OMEGA, MASK.T),
     "dtype float32; it must be bool": lambda: ATTEND(Q, K, V, OMEGA, MASK.astype(float)),
     r"query_mask has shape \(2, 19\)": lambda: ATTEND(Q, K, V, OMEGA, query_mask=MASK[:, 1:]),
+    "key_mask has dtype <U1; it must be an array of booleans": lambda: ATTEND(
+        Q, K, V, OMEGA, np.full((2, 20), "a")
+    ),
+    "query_seq_lengths has dtype <U1": lambda: ATTEND(
+        Q, K, V, OMEGA, query_seq_lengths=np.array(["a", "b"])
+    ),
     "key_value_seq_lengths has": lambda: ATTEND(Q, K, V, OMEGA, key_value_seq_lengths=3),
     r"omega has shape \(16, 7\)": lambda: ATTEND(Q, K, V, OMEGA[:, 1:]),
     "omega is None": lambda: ATTEND(Q, K, V, None),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import requests
 
-from experiments.data import DataError, files
-from experiments.data.catalogue import FILES, File
+from experiments.data import DataError, catalogue, files
+from experiments.data.catalogue import EVERY, FILES, File
 from experiments.data.errors import Unreachable
 
 CONTENT = b"1,2,yes\n"
@@ -189,6 +189,17 @@ def test_the_hosts_that_answer_are_reachable(monkeypatch: pytest.MonkeyPatch) ->
     files.reachable.cache_clear()
 
 
+def test_every_host_of_the_catalogue_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is never asked counts as unreachable, and its files can never be downloaded."""
+    single = [each for each in vars(catalogue).values() if isinstance(each, File)]
+    listed = [file for each in FILES.values() for file in each]
+    assert len(single) == 2 and set(EVERY) == {*single, *listed}
+    monkeypatch.setattr(requests, "head", lambda url, **_: None)
+    files.reachable.cache_clear()
+    assert files.reachable() == {files.host(file.url) for file in (*single, *listed)}
+    files.reachable.cache_clear()
+
+
 def test_every_file_has_a_checksum_of_its_own() -> None:
-    hashes = [file.sha256 for each in FILES.values() for file in each]
-    assert len(set(hashes)) == len(hashes) == 16 and all(len(each) == 64 for each in hashes)
+    hashes = [file.sha256 for file in EVERY]
+    assert len(set(hashes)) == len(hashes) == 18 and all(len(each) == 64 for each in hashes)
