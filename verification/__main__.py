@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     outcome = report.gather(units, finished) | {"budget": options.budget, "seed": seed}
     if options.only is None or options.out is not None:
         write(out, outcome, units, finished, time.monotonic() - start)
-    ledger.remove()
+    ledger.forget(units)
     if options.json:
         print(json.dumps(outcome, indent=1))
     else:

@@ -172,6 +172,19 @@ class Ledger:
                 return done.config[key]
         return None
 
+    def forget(self, units: Sequence[Unit]) -> None:
+        """Drop the units of a complete run; what other runs have finished stays.
+
+        The file is read again: another run may have added to it meanwhile.
+        """
+        names = {unit.name for unit in units}
+        self.finished = {name: done for name, done in self.finished.items() if name not in names}
+        if set(Ledger(self.path).finished) <= names:
+            self.path.unlink(missing_ok=True)
+            return
+        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        write_text(self.path, "".join(x for x in lines if json.loads(x)["unit"] not in names))
+
     def remove(self) -> None:
         """Forget everything: the run is complete, or another one begins."""
         self.path.unlink(missing_ok=True)

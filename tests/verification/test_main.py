@@ -165,6 +165,9 @@ def test_a_killed_run_is_taken_up_again(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     kept = [json.loads(line) for line in ledger.read_text().splitlines()]
+    other = ["--only", "gerf_c", *QUICK, "--quiet", "--seed", "5", "--out", str(tmp_path)]
+    assert main(other) == PASSED
+    assert [json.loads(line) for line in ledger.read_text().splitlines()] == kept
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "units are finished already" in done.stderr
     report: dict[str, Any] = json.loads(done.stdout)

@@ -60,6 +60,20 @@ def test_another_configuration_is_another_unit(tmp_path: Path) -> None:
     assert Ledger(path).value("seed", k=7) is None
 
 
+def test_a_complete_run_forgets_its_own_units_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    run_units(units(3, seed=1), Ledger(path), quiet=True)
+    mine = Ledger(path)
+    run_units(units(2), mine, quiet=True)
+    run_units(units(1, seed=2), Ledger(path), quiet=True)
+    mine.forget(units(2))
+    left = {unit.name for unit in (*units(3, seed=1), *units(1, seed=2))}
+    assert set(Ledger(path).finished) == left
+    mine.forget([*units(3, seed=1), *units(1, seed=2)])
+    assert not path.exists() and not mine.finished
+    mine.forget(units(2))
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_unit_that_raises_loses_nothing_that_is_finished(tmp_path: Path, jobs: int) -> None:
     path = tmp_path / "a.jsonl"

@@ -44,9 +44,11 @@ def whole_blocks(original: Any) -> Any:
 
 def altered_query(change: Any) -> Any:
     """Exponential features whose query logarithms are changed."""
-    return lambda original: lambda self, x, *raised: (
-        change(self, original(self, x, *raised)[0]),
-        None,
+    return lambda original: (
+        lambda self, x, *raised: (
+            change(self, original(self, x, *raised)[0]),
+            None,
+        )
     )
 
 
