@@ -197,6 +197,18 @@ ATTENTION = tuple(
 )
 """What `crt.FavorAttention` promises; checked, and proved as far as the theorems beneath it."""
 
+INTERFACE = (
+    Claim(
+        "interface",
+        "Section 2 (eq:rfappr)",
+        "columns for other libraries, features spread over devices, `choose`, `redraw` and "
+        "`report` give what the definitions of the estimates say",
+        "definition",
+        "evidence only",
+    ),
+)
+"""What users call beside the estimators."""
+
 
 def kind_of(name: str) -> Kind:
     """What a notebook's statement is."""
@@ -229,7 +241,7 @@ def load_claims() -> Mapping[str, Claim]:
                 tuple(attached.get(name, ())),
                 tuple(label for label, claim in LABELS.items() if claim == name),
             )
-    for claim in (*ATTENTION, *EXPERIMENTS):
+    for claim in (*ATTENTION, *INTERFACE, *EXPERIMENTS):
         labels = tuple(label for label, name in LABELS.items() if name == claim.id)
         checks = tuple(attached.get(claim.id, ()))
         found[claim.id] = replace(claim, checks=checks, labels=labels)
