@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from crt import choice, estimate
+from crt import estimate
 from crt.attention import favor, fit, quadratic, report
 from crt.integrations import feature_map
 from verification.faults.attention import tiled
@@ -66,13 +66,6 @@ INTERFACE = (
         estimate,
         "mean_over_features",
         unscaled_mean,
-    ),
-    Fault(
-        "choice-percent",
-        "predicted errors too large by 1 %",
-        choice.Candidate,
-        "log_errors",
-        lambda f: lambda self, m: f(self, m) + 0.01,
     ),
     Fault(
         "calibrate-scaled",
