@@ -216,7 +216,7 @@ def _fitted(given: Given, q: Any, k: Any, v: Any) -> Array:
 def pads(setting: Setting) -> Outcome:
     """NaN in masked places reaches no bit of the output, nor do ρ's statistics see it.
 
-    Under `jit`, for a concrete NaN is refused before anything is computed.
+    Under `jit`, for a concrete NaN in a query that counts is refused before anything is computed.
     """
     rng, rows = np.random.default_rng(setting.seed), []
     with jax.enable_x64(True):
