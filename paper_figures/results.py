@@ -114,7 +114,8 @@ class Results:
 
     def status(self, claim: Row) -> str:
         """A claim's status: of one that only an experiment answers, what the experiments found."""
-        found = self.verdicts(claim["id"]) if claim["status"] == "not yet run" else []
+        # A claim without a notebook is an experiment's: verification knows whether it was run.
+        found = self.verdicts(claim["id"]) if claim["notebook"] is None else []
         if not found:
             return claim["status"]
         return found[0] if len(set(found)) == 1 else "partly reproduced"

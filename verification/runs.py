@@ -76,6 +76,13 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(plain(value), indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
+def writable(folder: Path) -> None:
+    """Refuses a folder that cannot be written, before anything is computed for it."""
+    probe = folder / f".{os.getpid()}.probe"
+    write_text(probe, "")
+    probe.unlink(missing_ok=True)
+
+
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
@@ -171,6 +178,19 @@ class Ledger:
                 return done.config[key]
         return None
 
+    def forget(self, units: Sequence[Unit]) -> None:
+        """Drop the units of a complete run; what other runs have finished stays.
+
+        The file is read again: another run may have added to it meanwhile.
+        """
+        names = {unit.name for unit in units}
+        self.finished = {name: done for name, done in self.finished.items() if name not in names}
+        if set(Ledger(self.path).finished) <= names:
+            self.path.unlink(missing_ok=True)
+            return
+        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        write_text(self.path, "".join(x for x in lines if json.loads(x)["unit"] not in names))
+
     def remove(self) -> None:
         """Forget everything: the run is complete, or another one begins."""
         self.path.unlink(missing_ok=True)
@@ -200,13 +220,16 @@ def run_units(
     waiting = [unit for unit in units if unit.name not in ledger.finished]
     with Progress(len(units), done=len(units) - len(waiting), quiet=quiet) as progress:
         if ledger.damaged:
-            progress.say(f"{ledger.damaged} damaged lines of {ledger.path} were put aside")
+            lines = "line" if ledger.damaged == 1 else "lines"
+            aside = ledger.path.with_suffix(".damaged").name
+            progress.say(f"{ledger.damaged} damaged {lines} of {ledger.path} put aside in {aside}")
         if len(units) > len(waiting):
             progress.say(f"{len(units) - len(waiting)} of {len(units)} units are finished already")
 
         def keep(unit: Unit, result: Any, seconds: float) -> None:
             ledger.add(unit, result, seconds)
-            progress.advance(show(ledger.finished[unit.name]))
+            failed = isinstance(result, Mapping) and result.get("ok") is False
+            progress.advance(show(ledger.finished[unit.name]), lasting=failed)
 
         if jobs == 1 or len(waiting) < 2:
             for unit in waiting:

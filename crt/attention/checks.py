@@ -11,9 +11,9 @@ from crt.attention.segments import runs
 from crt.attention.state import State
 
 
-def rows(name: str, value: ArrayLike) -> Array:
+def rows(name: str, value: ArrayLike, *, finite: bool = True) -> Array:
     """A real array (batch, length, heads, dim) with no empty axis."""
-    array = errors.real(name, value)
+    array = errors.real(name, value, finite=finite)
     if array.ndim != 4 or 0 in array.shape:
         raise ValueError(
             f"{name} has shape {array.shape}; it must be (batch, length, heads, dim), "
@@ -22,9 +22,9 @@ def rows(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def pair(query: ArrayLike, key: ArrayLike) -> tuple[Array, Array]:
+def pair(query: ArrayLike, key: ArrayLike, *, finite: bool = True) -> tuple[Array, Array]:
     """Queries (B, T, N, H) and keys (B, S, K, H), K a divisor of N."""
-    q, k = rows("query", query), rows("key", key)
+    q, k = rows("query", query, finite=finite), rows("key", key, finite=finite)
     if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3] or q.shape[2] % k.shape[2]:
         raise ValueError(
             f"query has shape {q.shape} and key has {k.shape}; batch and dim must agree, and the "
@@ -33,9 +33,9 @@ def pair(query: ArrayLike, key: ArrayLike) -> tuple[Array, Array]:
     return q, k
 
 
-def values(value: ArrayLike, key: Array) -> Array:
+def values(value: ArrayLike, key: Array, *, finite: bool = True) -> Array:
     """Values (B, S, K, V) that belong to the keys."""
-    v = rows("value", value)
+    v = rows("value", value, finite=finite)
     if v.shape[:3] != key.shape[:3]:
         raise ValueError(
             f"value has shape {v.shape} and key has {key.shape}; batch, length and heads must "
@@ -82,6 +82,17 @@ def mask(
         )
     within = jnp.arange(length) < counts[:, None]
     return within if result is None else result & within
+
+
+def shown_finite(**given: tuple[Array, Array | None]) -> None:
+    """Refuses NaN and infinity in arrays (B, L, …) where their masks (B, L) are true."""
+    for name, (array, shown) in given.items():
+        if shown is None:
+            errors.all_finite(name, array)
+        elif errors.is_concrete(array) and errors.is_concrete(shown):
+            with jax.ensure_compile_time_eval():
+                good = jnp.isfinite(array).all(axis=(2, 3)) | ~shown
+                errors.all_finite(name, jnp.where(good, 0.0, jnp.nan))
 
 
 def rho(value: ArrayLike, query: Array) -> Array:

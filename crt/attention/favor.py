@@ -101,12 +101,13 @@ class FavorAttention:
         """
         checks.refuse(bias, local_window_size, dropout_rate)
         self._warn_of_signs()
-        q, k = checks.pair(query, key)
-        v = checks.values(value, k)
+        q, k = checks.pair(query, key, finite=False)
+        v = checks.values(value, k, finite=False)
         q_mask = checks.mask("query_mask", query_mask, query_seq_lengths, "query_seq_lengths", q)
         k_mask = checks.mask(
             "key_mask", key_mask, key_value_seq_lengths, "key_value_seq_lengths", k
         )
+        checks.shown_finite(query=(q, q_mask), key=(k, k_mask), value=(v, k_mask))
         checks.same_length(q, k, "is_causal=True" if is_causal else None)
         segments = checks.segments(segment_ids, q, k, axis_name)
         alone = _refusal(is_causal, segments)
@@ -126,9 +127,10 @@ class FavorAttention:
     ) -> Float[Array, " n"]:
         """ρ (N,) of each head, fitted to the pairs of the whole batch pooled. O(B·(T+S)·N·H)."""
         self._check_fitted("calibrate")
-        q, k = checks.pair(query, key)
+        q, k = checks.pair(query, key, finite=False)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
         q_mask = _query_mask(checks.mask("query_mask", query_mask, None, "", q), k_mask, q)
+        checks.shown_finite(query=(q, q_mask), key=(k, k_mask))
         (one, one_mask), (other, other_mask) = fit.pooled(q, q_mask), fit.pooled(k, k_mask)
         return fit.rho(one, other, one_mask, other_mask, checks.scale(scale, q.shape[-1]))[0]
 
@@ -148,8 +150,9 @@ class FavorAttention:
 
         Every entry is summed on its own, by another route than the call's: for looking and testing.
         """
-        q, k = checks.pair(query, key)
+        q, k = checks.pair(query, key, finite=False)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
+        checks.shown_finite(query=(q, None), key=(k, k_mask))
         segments = checks.segments(segment_ids, q, k, None)
         made = self._features(q, k, omega, rho, scale, None, k_mask, _refusal(is_causal, segments))
         return quadratic.rows(made, q, k, k_mask, segments, is_causal)
@@ -250,10 +253,11 @@ class FavorAttention:
         has seen. ρ is that of the whole sequence, later steps included. O(T·M·(H+V)).
         """
         self._warn_of_signs()
-        q, k = checks.pair(query, key)
-        v = checks.values(value, k)
+        q, k = checks.pair(query, key, finite=False)
+        v = checks.values(value, k, finite=False)
         checks.same_length(q, k, "prefill")
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
+        checks.shown_finite(query=(q, None), key=(k, k_mask), value=(v, k_mask))
         made = self._features(q, k, omega, rho, scale, None, k_mask, "prefill")
         start = forward.no_keys(made, q, v)
         if state is not None:
