@@ -29,19 +29,22 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
         by_set.setdefault(row["set"], {})[row["method"]] = row
     stand_ins = any(unit.config["origin"]["stand_in"] for unit in finished)
     real = [] if stand_ins else prepared
+    shares = evidence.shares([] if stand_ins else parts.get("shares", []))
     return {
-        "preparation": list(PREPARATION),
+        "preparation": [PREPARATION[0], evidence.WORDS_ONE_HOT],
         "accuracy": rows,
         "average": averages(by_set, SHOWN) if by_set else {},
         "ranks": _ranks(by_set),
         "against": _against(by_set, _test_shares(table)),
         "preparations": evidence.preparations(real),
         "by_chance": evidence.by_chance(rows, size.few_splits),
+        "constants": evidence.constants([] if stand_ins else [*table, *prepared]),
+        "first_class": evidence.first_class([*table, *prepared]),
         "readings": evidence.readings([*table, *prepared]),
-        "shares": evidence.shares([] if stand_ins else parts.get("shares", [])),
+        "shares": shares,
         "convergence": [row for unit in parts.get("convergence", []) for row in _converged(unit)],
         "printed": {"accuracy": ACCURACY, "spread": SPREAD, "average": AVERAGE},
-        "verdicts": judge(by_set, stand_ins),
+        "verdicts": judge(by_set, shares, stand_ins),
     }
 
 

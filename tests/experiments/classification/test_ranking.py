@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.classification.accuracies import half_widths
 from experiments.classification.ranking import (
     against,
     average_ranks,
@@ -73,6 +74,8 @@ def test_sets_won_and_lost_are_counted_from_the_side_of_the_other() -> None:
     }
     (found,) = against(rows, "ab", "a", dict.fromkeys(rows, 5 / 90))
     assert (found["method"], found["better"], found["worse"]) == ("b", 1, 2)
+    splits = np.mean([np.subtract(r["b"]["splits"], r["a"]["splits"]) for r in rows.values()], 0)
+    assert found["confidence"] == half_widths(splits.tolist(), 5 / 90)[0] > 0
     assert found["difference"] == pytest.approx(-10 / 3) and found["holm"] == found["wilcoxon"]
 
 
