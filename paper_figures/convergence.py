@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from paper_figures.accuracy import EXACT, legend
 from paper_figures.results import Results, Row, number
-from paper_figures.style import GREY, LOOKS
+from paper_figures.style import LOOKS
 
 TITLE = "Classification approaches the exact kernel's"
 
@@ -38,12 +39,12 @@ def draw(results: Results) -> Figure | None:
         _panel(axis, [row for row in rows if row["set"] == name])
         axis.set_title(found.title(name))
     axes[0].set_ylabel("accuracy, %")
-    axes[-1].legend(loc="lower right")
+    legend(figure)
     return figure
 
 
 def _panel(axis: Axes, rows: Sequence[Row]) -> None:
-    axis.axhline(number(rows[0]["exact"]), color=GREY, linewidth=1.2, label="exact kernel")
+    axis.axhline(number(rows[0]["exact"]), **EXACT)
     for method in dict.fromkeys(row["method"] for row in rows):
         own = sorted((r for r in rows if r["method"] == method), key=lambda row: row["features"])
         colour, marker, dashes = LOOKS[method]

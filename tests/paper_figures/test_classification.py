@@ -59,6 +59,48 @@ def test_nothing_is_drawn_without_the_study(tmp_path: Path) -> None:
     assert [module.draw(Results(tmp_path)) for module in FIGURES] == [None] * len(FIGURES)
 
 
+@pytest.mark.parametrize("best", [1.0, 2.5])
+def test_labels_of_ranks_keep_clear_of_all_stems(store, numbers, best: float) -> None:
+    """Also where a mechanism is best on every set."""
+    ours = {name: best + 0.4 * k for k, name in enumerate(numbers["ranks"]["ours"])}
+    with paper_style():
+        figure = ranks.draw(store(numbers | {"ranks": numbers["ranks"] | {"ours": ours}}))
+        figure.draw_without_rendering()
+    axis = figure.axes[0]
+    boxes = [text.get_window_extent() for text in axis.texts]
+    stems = [axis.transData.transform((rank, 0.0))[0] for rank in ours.values()]
+    assert len(boxes) == 8 and axis.get_xlim()[0] < 0
+    for box in boxes:
+        assert axis.bbox.x0 - 1 <= box.x0 and box.x1 <= axis.bbox.x1 + 1
+        assert not [x for x in stems if box.x0 - 1 < x < box.x1 + 1]
+
+
+@pytest.mark.parametrize("module", [accuracy, constant, convergence])
+def test_legends_name_every_mark_and_cover_no_panel(store, numbers, module) -> None:
+    with paper_style():
+        figure = module.draw(store(numbers))
+        figure.draw_without_rendering()
+    (legend,) = figure.legends
+    named = {text.get_text() for text in legend.get_texts()}
+    assert named == {x for axis in figure.axes for x in axis.get_legend_handles_labels()[1]}
+    assert not any(axis.get_legend() for axis in figure.axes)
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(axis.get_window_extent()) for axis in figure.axes)
+
+
+def test_the_exact_kernel_looks_the_same_in_both_figures(store, numbers) -> None:
+    looks = []
+    for module in (accuracy, convergence):
+        with paper_style():
+            figure = module.draw(store(numbers))
+        found = [axis.get_legend_handles_labels() for axis in figure.axes]
+        lines = [
+            dict(zip(labels, handles, strict=True))["exact kernel"] for handles, labels in found
+        ]
+        looks.append({(line.get_color(), line.get_linestyle()) for line in lines})
+    assert len(looks[0]) == 1 and looks[0] == looks[1]
+
+
 def test_groups_are_the_longest_that_are_not_told_apart() -> None:
     found = ranks.groups({"a": 1.0, "b": 2.0, "c": 3.5, "d": 8.0}, 2.0)
     assert found == [(1.0, 2.0), (2.0, 3.5)]
