@@ -1,6 +1,7 @@
 """Figure: test accuracy of every method on every set, ours and the paper's (Table 1)."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,7 +11,7 @@ from paper_figures.style import BLUE, GREY, INK, LOOKS, RED
 
 TITLE = "Non-parametric classification (the paper's Table 1)"
 COLUMNS = 4
-EXACT = {"color": GREY, "linewidth": 1.2, "label": "exact kernel"}
+EXACT: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "label": "exact kernel"}
 """Its line in all figures of the classification; no mechanism is grey."""
 COMMONEST = EXACT | {"linestyle": ":", "label": "commonest class"}
 

@@ -75,7 +75,7 @@ def _of_trig(rows: Rows, shares: Mapping[str, Any]) -> str:
         flat = float(np.mean([row[UNCONJUGATED]["constant"] for row in rows.values()]))
         said.append(
             f"Without the conjugate we find {mean:.1f}, and a constant predictor on "
-            f"{100 * flat:.0f} % of splits."
+            f"{round(100 * flat, 6):.0f} % of splits."
         )
     return " ".join(said)
 
