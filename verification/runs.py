@@ -25,7 +25,7 @@ from typing import Any
 from verification.progress import Progress
 from verification.workers import run_in_processes
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "sympy", "python-flint")
+PACKAGES = ("jax", "jaxlib", "flax", "numpy", "scipy", "scikit-learn", "sympy", "python-flint")
 
 
 class RunError(Exception):
