@@ -84,7 +84,9 @@ def on_disc(ball: Ball, omega: Array, nodes: int) -> tuple[Array, Array]:
     second = products(ball.mechanism, omega, jnp.stack([zero, axis], -1))
     weights = products(ball.mechanism, omega, jnp.zeros((1, 2)))[0]
     squares = axis[:, None] ** 2 + axis**2
-    errors = jnp.abs(first / weights @ second.T / omega.shape[0] - jnp.exp(squares))
+    # Terms that underflow at 0 vanish everywhere: only a planted ω is so long.
+    ratio = jnp.where(weights > 0, first / weights, 0)
+    errors = jnp.abs(ratio @ second.T / omega.shape[0] - jnp.exp(squares))
     reach = ball.r0 + step / math.sqrt(2)
     bend, slope = curvature(ball, omega, weights, reach)
     inner = jnp.max(jnp.where(squares <= reach**2, errors, 0)) + bend * step**2 / 4
