@@ -80,6 +80,8 @@ def mask(
             f"{lengths_name} has shape {counts.shape} and dtype {counts.dtype}; it must hold one "
             f"integer for each of the {batch} batch elements."
         )
+    if errors.is_concrete(counts) and not ((counts >= 0) & (counts <= length)).all():
+        raise ValueError(f"{lengths_name} is {counts}; every entry must lie in 0, …, {length}.")
     within = jnp.arange(length) < counts[:, None]
     return within if result is None else result & within
 
@@ -222,3 +224,9 @@ def refuse(bias: object, local_window_size: object, dropout_rate: object) -> Non
             f"dropout_rate is {dropout_rate}, but linear attention forms no attention matrix to "
             "drop entries of; it must be 0."
         )
+
+
+def flag(name: str, value: object) -> None:
+    """Refuses anything but True and False: a text such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; it must be True or False.")

@@ -46,6 +46,8 @@ class FavorAttention:
     def __post_init__(self) -> None:
         errors.whole("num_features", self.num_features)
         errors.one_of("mechanism", self.mechanism, MECHANISMS)
+        checks.flag("orthogonal", self.orthogonal)
+        checks.flag("rho_gradient", self.rho_gradient)
         if self.block_size is not None:
             errors.whole("block_size", self.block_size)
 
@@ -100,6 +102,7 @@ class FavorAttention:
         every device holds a part of the length; `crt.attention.sharded` maps it. O((T+S)·M·(H+V)).
         """
         checks.refuse(bias, local_window_size, dropout_rate)
+        checks.flag("is_causal", is_causal)
         self._warn_of_signs()
         q, k = checks.pair(query, key, finite=False)
         v = checks.values(value, k, finite=False)

@@ -141,6 +141,11 @@ REFUSED = {
         Q, K, V, OMEGA, query_seq_lengths=np.array(["a", "b"])
     ),
     "key_value_seq_lengths has": lambda: ATTEND(Q, K, V, OMEGA, key_value_seq_lengths=3),
+    "key_value_seq_lengths is": lambda: ATTEND(
+        Q, K, V, OMEGA, key_value_seq_lengths=jnp.array([-1, 21])
+    ),
+    "is_causal is 'no'": lambda: ATTEND(Q, K, V, OMEGA, is_causal="no"),
+    "orthogonal is 'no'": lambda: crt.FavorAttention(orthogonal="no"),
     r"omega has shape \(16, 7\)": lambda: ATTEND(Q, K, V, OMEGA[:, 1:]),
     "omega is None": lambda: ATTEND(Q, K, V, None),
     r"rho has shape \(3,\)": lambda: ATTEND(Q, K, V, OMEGA, rho=jnp.ones(3)),
