@@ -13,7 +13,7 @@ TITLE = "Non-parametric classification (the paper's Table 1)"
 COLUMNS = 4
 EXACT: dict[str, Any] = {"color": GREY, "linewidth": 1.2, "label": "exact kernel"}
 """Its line in all figures of the classification; no mechanism is grey."""
-COMMONEST = EXACT | {"linestyle": ":", "label": "commonest class"}
+COMMONEST: dict[str, Any] = EXACT | {"linestyle": ":", "label": "commonest class"}
 
 
 def cells(results: Results) -> dict[str, dict[str, Row]]:

@@ -50,10 +50,9 @@ def _lead(numbers: Row, rows: Sequence[Row]) -> str:
     mine, chance = used(rows), number(numbers.get("by_chance"))
     if mine:
         said += (
-            f" The tables above use “{name(mine)}”, number {rows.index(mine) + 1} of {len(rows)} "
-            f"by distance ({num(mine['accuracy'])} points; the least is {num(rows[0]['accuracy'])} "
-            f"with “{name(rows[0])}”). It was chosen by its agreement with these columns, and is "
-            "judged here by the same: that they agree is no further evidence for it."
+            f" The tables above use “{name(mine)}”, {_place(rows, mine)}. It was "
+            "chosen by its agreement with these columns, and is judged here by the "
+            "same: that they agree is no further evidence for it."
         )
     if not math.isnan(chance):
         said += (
@@ -61,6 +60,17 @@ def _lead(numbers: Row, rows: Sequence[Row]) -> str:
             f"{num(chance)} points would be expected."
         )
     return said
+
+
+def _place(rows: Sequence[Row], mine: Row) -> str:
+    """Where a preparation stands among all, which are sorted by distance."""
+    said = f"{num(mine['accuracy'])} points"
+    if mine is rows[0]:
+        return f"the nearest of {len(rows)} ({said})"
+    return (
+        f"number {rows.index(mine) + 1} of {len(rows)} by distance ({said}; the least is "
+        f"{num(rows[0]['accuracy'])} with “{name(rows[0])}”)"
+    )
 
 
 def _distances(numbers: Row, rows: Sequence[Row]) -> Markup:
@@ -74,7 +84,7 @@ def _distances(numbers: Row, rows: Sequence[Row]) -> Markup:
         )
         for own in rows
     ]
-    head = ("Preparation", "Accuracy", "Spread", "Constant where printed so", "Constant elsewhere",
+    head = ("Preparation", "Accuracy", "Spread", "Constant, printed so", "Constant, other",
             *places)  # fmt: skip
     return table(head, lines, "Preparations", "variants")
 

@@ -22,13 +22,13 @@ SLIP = "trig-unconjugated"
 
 
 def render(numbers: Row, verdicts: Sequence[Row]) -> list[Markup]:
-    told = [
-        _ranking(numbers),
-        _reproduced(verdicts),
-        _preparation(numbers),
-        _trig(numbers),
-    ]
-    return [element("p", said) for said in told if said]
+    told = {
+        "The ranking.": _ranking(numbers),
+        "What reproduces.": _reproduced(verdicts),
+        "The preparation.": _preparation(numbers),
+        "TrigRF.": _trig(numbers),
+    }
+    return [element("p", element("strong", head), " ", said) for head, said in told.items() if said]
 
 
 def _ranking(numbers: Row) -> str:
@@ -41,7 +41,7 @@ def _ranking(numbers: Row) -> str:
     whole = ranks["sets"] == len(numbers["printed"]["accuracy"])
     order = ordered(ours)
     said = (
-        f"The ranking. By average accuracy over {ranks['sets']} sets: "
+        f"By average accuracy over {ranks['sets']} sets: "
         f"{', '.join(f'{each} {num(ours[each])}' for each in order)}. "
     )
     if whole:
@@ -86,7 +86,7 @@ def _reproduced(verdicts: Sequence[Row]) -> str:
     good = [each for each, verdict in judged.items() if verdict == REPRODUCED]
     bad = [each for each in judged if each not in good]
     return (
-        f"What reproduces. The paper’s average lies where one more split of ours would for "
+        f"The paper’s average lies where one more split of ours would for "
         f"{listed(good)}; not for {listed(bad)}."
     )
 
@@ -97,7 +97,7 @@ def _preparation(numbers: Row) -> str:
     if not mine:
         return ""
     said = (
-        f"The preparation. The paper names none; “{name(mine)}” is on average "
+        f"The paper names none; “{name(mine)}” is on average "
         f"{num(mine['accuracy'])} points from its columns other than TrigRF, by which it was chosen"
     )
     shares = [number(mine[key]) for key in ("constant", "varying") if mine.get(key) is not None]
@@ -118,12 +118,31 @@ def _trig(numbers: Row) -> str:
     )
     averages = [mean([number(own[m]["accuracy"]) for own in rows.values()]) for m in (SLIP, "trig")]
     return (
-        "TrigRF. Its printed column lies where a constant predictor’s does in "
+        "Its printed column lies where a constant predictor’s does in "
         f"{inside(shares)} of {len(shares['sets'])} sets (together "
         f"{chance(shares['p'])}). "
         f"As it is defined TrigRF has {num(averages[1])} on average here and is constant on "
         f"{percent(defined)} of splits; with its conjugate left out, {num(averages[0])} and "
-        f"{percent(flat)}. {_gerf(numbers)}The evidence is below; it is no proof."
+        f"{percent(flat)}. {_untuned(numbers)}{_gerf(numbers)}"
+        "The evidence is below; it is no proof."
+    )
+
+
+def _untuned(numbers: Row) -> str:
+    """The other way to a constant column, in the study's own tables."""
+    rows = [
+        each
+        for each in numbers.get("readings") or []
+        if (each["part"], each["reading"]) == ("table", "trig-untuned")
+    ]
+    if not rows:
+        return ""
+    accuracy, flat = (
+        mean([number(each[key]) for each in rows]) for key in ("accuracy", "constant")
+    )
+    return (
+        "As it is defined but with the smallest σ in every set, whatever validates best, it has "
+        f"{num(accuracy)} and {percent(flat)}. "
     )
 
 
@@ -139,6 +158,6 @@ def _gerf(numbers: Row) -> str:
         for each in ("gerf", "gerf-unconjugated")
     )
     return (
-        f"The same slip would move GERF, from {num(defined)} to {num(without)}; the paper prints "
-        f"{theirs['average']['gerf']}. "
+        f"The missing conjugate alone would also move GERF, from {num(defined)} to "
+        f"{num(without)}; the paper prints {theirs['average']['gerf']}. "
     )

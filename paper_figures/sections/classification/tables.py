@@ -48,7 +48,12 @@ def _table(numbers: Row, key: str, lead: str) -> list[Markup]:
     sizes = {each["set"]: each["train"] for each in (numbers.get("shares") or {}).get("sets", [])}
     lines = [
         row(
-            join([name, element("small", f"L = {sizes[name]}") if name in sizes else ""]),
+            join(
+                [
+                    name,
+                    element("small", f"L = {sizes[name]}", class_="num") if name in sizes else "",
+                ]
+            ),
             *(_cell(own[method], printed.get(name, {}).get(method), key) for method in names),
         )
         for name, own in found.items()

@@ -144,14 +144,18 @@ def _outcome(found: Mapping[str, Ways]) -> list[Markup]:
     others = {way: _flat(own) for way, own in found["trig"].items() if way != TABLES}
     if not told:
         return []
-    said = "With the preparation of the tables above: " + "; ".join(told) + "."
+    said = ""
     if others:
         most = max(others, key=lambda way: others[way])
-        said += (
-            f" Of all preparations, “{most}” makes TrigRF as defined constant most often, on "
+        said = (
+            f"Of all preparations, “{most}” makes TrigRF as defined constant most often, on "
             f"{percent(others[most])} of splits."
         )
-    return [element("p", prose(said))]
+    return [
+        element("p", "With the preparation of the tables above:"),
+        element("ul", *(element("li", prose(f"{each}.")) for each in told)),
+        element("p", said),
+    ]
 
 
 def _gerf(numbers: Row) -> list[Markup]:

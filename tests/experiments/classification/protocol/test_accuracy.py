@@ -88,7 +88,7 @@ def decided(parts: Split, sigma: float, variance: np.ndarray, features: int) -> 
 @pytest.mark.parametrize("name", ["trig", "pos", "oprf", "geom"])
 def test_features_approach_the_exact_kernel_s_answers(halves: Split, name: str) -> None:
     """Answer by answer; rows that are decided by M features grow with M to nearly all."""
-    sigma, (few, many) = np.float32(0.3), (2**8, 2**17)
+    sigma, few, many = 0.3, 2**8, 2**17
     x, y = sigma * halves.test.x, sigma * halves.train.x
     exact = scores(halves, sigma).argmax(-1)
     assert set(exact) == {0, 1, 2}
