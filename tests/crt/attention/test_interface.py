@@ -1,5 +1,7 @@
 """Shapes, masks, fitted ρ and the sentences of refusal."""
 
+from typing import Any, cast
+
 import jax
 import jax.numpy as jnp
 import jaxtyping
@@ -144,8 +146,8 @@ REFUSED = {
     "key_value_seq_lengths is": lambda: ATTEND(
         Q, K, V, OMEGA, key_value_seq_lengths=jnp.array([-1, 21])
     ),
-    "is_causal is 'no'": lambda: ATTEND(Q, K, V, OMEGA, is_causal="no"),
-    "orthogonal is 'no'": lambda: crt.FavorAttention(orthogonal="no"),
+    "is_causal is 'no'": lambda: ATTEND(Q, K, V, OMEGA, is_causal=cast(Any, "no")),
+    "orthogonal is 'no'": lambda: crt.FavorAttention(orthogonal=cast(Any, "no")),
     r"omega has shape \(16, 7\)": lambda: ATTEND(Q, K, V, OMEGA[:, 1:]),
     "omega is None": lambda: ATTEND(Q, K, V, None),
     r"rho has shape \(3,\)": lambda: ATTEND(Q, K, V, OMEGA, rho=jnp.ones(3)),
