@@ -152,15 +152,15 @@ def test_a_concrete_nan_is_refused_where_it_counts_alone(is_causal: bool) -> Non
     setup = Setup(queries=8, keys=8, dim=4, features=8, batch=2)
     q, k, v = setup.arrays(0)
     attend, shown = crt.FavorAttention(setup.features), jnp.arange(8) < jnp.array([[5], [8]])
-    noisy, loud, louder = (jnp.where(shown[:, :, None, None], each, jnp.nan) for each in (q, k, v))
+    a, b, c = (jnp.where(shown[:, :, None, None], each, jnp.nan) for each in (q, k, v))
     omega, rho = setup.omega(attend), attend.calibrate(q, k, shown)
-    assert (attend.calibrate(noisy, loud, shown) == rho).all()
-    out = attend(noisy, loud, louder, omega, shown, is_causal, rho, query_mask=shown)
+    assert (attend.calibrate(a, b, shown) == rho).all()
+    out = attend(a, b, c, omega, shown, is_causal, rho, query_mask=shown)
     assert (out == attend(q, k, v, omega, shown, is_causal, rho, query_mask=shown)).all()
     with pytest.raises(ValueError, match="query holds NaN or infinity"):
-        attend(noisy, loud, louder, omega, shown, is_causal, rho)
+        attend(a, b, c, omega, shown, is_causal, rho)
     with pytest.raises(ValueError, match="key holds NaN or infinity"):
-        attend(q, loud, v, omega, None, is_causal, rho)
+        attend(q, b, v, omega, None, is_causal, rho)
 
 
 def test_an_overflow_is_caught() -> None:

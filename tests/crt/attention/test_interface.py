@@ -1,6 +1,6 @@
 """Shapes, masks, fitted ρ and the sentences of refusal."""
 
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -124,6 +124,7 @@ def test_signed_denominators_are_warned_of() -> None:
 
 
 Q, K, V = SETUP.arrays(11)
+ANYTHING: Any = "no"
 REFUSED = {
     "bias is given": lambda: ATTEND(Q, K, V, OMEGA, bias=jnp.zeros(1)),
     "local_window_size is 3": lambda: ATTEND(Q, K, V, OMEGA, local_window_size=3),
@@ -146,8 +147,8 @@ REFUSED = {
     "key_value_seq_lengths is": lambda: ATTEND(
         Q, K, V, OMEGA, key_value_seq_lengths=jnp.array([-1, 21])
     ),
-    "is_causal is 'no'": lambda: ATTEND(Q, K, V, OMEGA, is_causal=cast(Any, "no")),
-    "orthogonal is 'no'": lambda: crt.FavorAttention(orthogonal=cast(Any, "no")),
+    "is_causal is 'no'": lambda: ATTEND(Q, K, V, OMEGA, None, ANYTHING),
+    "orthogonal is 'no'": lambda: crt.FavorAttention(16, "oprf", ANYTHING),
     r"omega has shape \(16, 7\)": lambda: ATTEND(Q, K, V, OMEGA[:, 1:]),
     "omega is None": lambda: ATTEND(Q, K, V, None),
     r"rho has shape \(3,\)": lambda: ATTEND(Q, K, V, OMEGA, rho=jnp.ones(3)),
