@@ -21,10 +21,15 @@ class UnknownNameError(KeyError, ValueError):
 
 
 def is_concrete(value: object) -> bool:
-    """Whether a value can be looked at: a number or an array, but no tracer."""
-    return isinstance(value, int | float | complex | np.ndarray | np.generic) or (
-        isinstance(value, Array) and not isinstance(value, Tracer)
-    )
+    """Whether a value can be looked at: a number or an array, but no tracer.
+
+    Of an array that is spread over processes each has a part alone, unless all have the whole.
+    """
+    if isinstance(value, int | float | complex | np.ndarray | np.generic):
+        return True
+    if not isinstance(value, Array) or isinstance(value, Tracer):
+        return False
+    return value.is_fully_addressable or value.is_fully_replicated
 
 
 def one_of(name: str, value: str, accepted: Iterable[str]) -> None:

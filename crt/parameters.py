@@ -44,9 +44,12 @@ def _root(
     return at - (correction - lax.stop_gradient(correction))
 
 
-def rho(statistics: Statistics) -> Float[Array, ""]:
-    """ρ* of OPRF (thm-minvar), at least the smallest normal number, where its squares overflow."""
-    best = formulas.rho_star(statistics.squared_norm(1.0), statistics.dim)
+def rho(statistics: Statistics, scale: Array | float = 1.0) -> Float[Array, ""]:
+    """ρ* of OPRF (thm-minvar), at least the smallest normal number, where its squares overflow.
+
+    The mean of ‖x+y‖² counts `scale` times: points multiplied by the root of the scale.
+    """
+    best = formulas.rho_star(scale * statistics.squared_norm(1.0), statistics.dim)
     return jnp.maximum(best, jnp.finfo(best.dtype).tiny)
 
 

@@ -71,7 +71,9 @@ def classify(
 ) -> Int[Array, "*batch n"]:
     """Nadaraya–Watson classification: the class with the largest Σ_{j in class} K̂(x_i, y_j), (n,).
 
-    The common denominator is left out, so no positivity is needed. O((n+l)M(d+classes)).
+    The common denominator is left out, so no positivity is needed. Of classes with equal sums the
+    first wins. Where all features of a row vanish, as those of pois and geom do at a coordinate 0
+    whose counts are all positive, every sum is 0 and the answer is class 0. O((n+l)M(d+classes)).
     """
     projections, points, others = checked(mechanism, omega, kernel, chunk, x=x, y=y)
     one_hot = _one_hot(labels, num_classes, others)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paper_figures.accuracy import cells
+from paper_figures.accuracy import cells, legend
 from paper_figures.results import Results, Row, number
 from paper_figures.style import BLUE, GRID, INK, PAPER, RED
 
@@ -45,9 +45,7 @@ def draw(results: Results) -> Figure | None:
     axis.set_xlim(0, 100)
     axis.tick_params(axis="y", length=0, colors=INK)
     axis.set_xlabel("accuracy, %")
-    handles, labels = axis.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    figure.legend(once.values(), once.keys(), loc="outside upper center", ncols=len(once))
+    legend(figure)
     return figure
 
 

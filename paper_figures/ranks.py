@@ -11,6 +11,8 @@ from paper_figures.style import BLUE, GREY, INK, RED
 TITLE = "Average ranks in classification"
 STEP = 0.6
 """Distance of two lines of labels."""
+MARGIN = 1.3
+"""Room for the labels on either side, in ranks: beyond all stems, which end at ranks 1 and 8."""
 
 
 def _ranks(results: Results) -> Row:
@@ -58,20 +60,21 @@ def draw(results: Results) -> Figure | None:
 
 
 def _line(axis: Axes, ranks: Mapping[str, float], difference: float, colour: str) -> None:
-    """Ranks on a line; labels left of the middle go down to the left, the others to the right."""
+    """Ranks on a line; the better half has its labels left of all stems, the others right."""
     ordered = sorted(ranks, key=lambda name: ranks[name])
     half = len(ordered) // 2
     axis.plot([ranks[name] for name in ordered], [0] * len(ordered), "o", color=colour, zorder=3)
     for place, name in enumerate(ordered):
         left = place < half
         depth = -STEP * (1 + (place if left else len(ordered) - 1 - place))
-        end = 0.4 if left else len(ordered) + 0.6
+        end = 0.8 if left else len(ordered) + 0.2
         axis.plot([ranks[name]] * 2 + [end], [0, depth, depth], color=GREY, linewidth=0.7)
-        axis.text(end, depth, f"{name} {ranks[name]:.2f}", color=INK, va="bottom",
-                  ha="left" if left else "right")  # fmt: skip
+        axis.annotate(f"{name} {ranks[name]:.2f}", (end, depth), (-3 if left else 3, 0), color=INK,
+                      textcoords="offset points", va="center", ha="right" if left else "left",
+        )  # fmt: skip
     for level, (low, high) in enumerate(groups(ranks, difference)):
         axis.plot([low, high], [0.35 + 0.25 * level] * 2, color=INK, linewidth=2.5)
-    axis.set_xlim(0.3, len(ordered) + 0.7)
+    axis.set_xlim(1 - MARGIN, len(ordered) + MARGIN)
     axis.set_ylim(-STEP * (half + 0.6), 1.2)
     axis.set_xticks(range(1, len(ordered) + 1))
     axis.set_yticks([])

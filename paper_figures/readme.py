@@ -21,20 +21,33 @@ CLAIMS = {
     "tab-vision-settings": "Appendix, vision settings",
 }
 """Where the paper has a claim."""
+OF_WORK = (
+    "“Of work” is summed over the units of a run that went on from an earlier one: its clock tells "
+    "the last part alone."
+)
 
 
 def table(results: Results) -> str:
     """The lines between the comments."""
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
-    lines += [_line(run, row) for run in results.runs for row in run.verdicts]
-    return "\n".join(lines)
+    lines += [
+        _line(row, _how(run) if k == 0 else ("", ""))
+        for run in results.runs
+        for k, row in enumerate(run.verdicts)
+    ]
+    resumed = [run for run in results.runs if run.verdicts and run.resumed]
+    return "\n".join([*lines, *(["", OF_WORK] if resumed else [])])
 
 
-def _line(run: Run, row: Row) -> str:
+def _how(run: Run) -> tuple[str, str]:
+    """Command and time, told in the first row of an experiment."""
+    return f"`python -m experiments {run.name} --preset {run.preset}`", _time(run)
+
+
+def _line(row: Row, how: tuple[str, str]) -> str:
     cells = (
         f"{CLAIMS.get(row['claim'], row['claim'])}: {row['item']}",
-        f"`python -m experiments {run.name} --preset {run.preset}`",
-        _time(run),
+        *how,
         str(row["paper"]),
         _number(row["ours"]),
         row["verdict"] or "not judged (stand-in)",
@@ -43,9 +56,17 @@ def _line(run: Run, row: Row) -> str:
 
 
 def _time(run: Run) -> str:
-    """Summed over the units, for the clock of a resumed run tells only its last part."""
-    seconds = number(run.manifest.get("unit_seconds"))
-    return f"{seconds / 60:.0f} min of work" if math.isfinite(seconds) else "–"
+    """By the clock, or of a resumed run the sum over its units."""
+    key, tail = ("unit_seconds", " of work") if run.resumed else ("seconds", _cores(run))
+    seconds = number(run.manifest.get(key))
+    if not math.isfinite(seconds):
+        return "–"
+    return (f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:.0f} min") + tail
+
+
+def _cores(run: Run) -> str:
+    cores = (run.manifest.get("machine") or {}).get("cores")
+    return f" on {cores} cores" if cores else ""
 
 
 def _number(value: object) -> str:

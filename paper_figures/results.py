@@ -53,6 +53,11 @@ class Run:
         """The paper's values beside ours; those that a clock decided come last."""
         return [row for part in (self.numbers, self.timing) for row in part.get("verdicts") or []]
 
+    @property
+    def resumed(self) -> bool:
+        """Whether earlier runs had finished a part; also if the manifest does not say."""
+        return self.manifest.get("resumed") != 0
+
 
 class Results:
     """A folder of results. Absent files are None; damaged ones raise `ResultsError`."""
@@ -109,7 +114,8 @@ class Results:
 
     def status(self, claim: Row) -> str:
         """A claim's status: of one that only an experiment answers, what the experiments found."""
-        found = self.verdicts(claim["id"]) if claim["status"] == "not yet run" else []
+        # A claim without a notebook is an experiment's: verification knows whether it was run.
+        found = self.verdicts(claim["id"]) if claim["notebook"] is None else []
         if not found:
             return claim["status"]
         return found[0] if len(set(found)) == 1 else "partly reproduced"

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,6 +39,20 @@ ATTENTION_LOOKS = {
     "elu": (PINK, "P", ":"),
 }
 """Colour, marker and line of every attention of the Transformers."""
+
+THINNEST = 1.1
+
+
+def nested(names: Iterable[str], widest: float) -> Iterator[tuple[str, float]]:
+    """Names in the order of drawing, with widths of lines that fall.
+
+    Where several lines agree, the lower ones are seen as rims of the upper.
+    """
+    every = list(names)
+    step = (widest - THINNEST) / max(len(every) - 1, 1)
+    for k, name in enumerate(every):
+        yield name, widest - k * step
+
 
 THEMED = {
     INK: "currentColor",

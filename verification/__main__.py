@@ -12,14 +12,23 @@ from typing import Any
 from derivations.__main__ import positive
 from derivations.library import LibraryError
 from verification import index, plan, report
-from verification.runs import Finished, Ledger, RunError, Unit, manifest, run_units, write_json
+from verification.runs import (
+    Finished,
+    Ledger,
+    RunError,
+    Unit,
+    manifest,
+    run_units,
+    writable,
+    write_json,
+)
 
 PASSED, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
 EPILOG = """Identifiers are claims (thm-tails-iid), checks, formulas (rho_star) and groups:
 formulas (accuracy of every generated formula against Arb), mutants (faults planted in their
 expressions), and the modules that hold checks. A whole run writes OUT/verification.json with its
-manifest and timing; a part of it (--only) writes them if --out is given. An interrupted run is
-taken up again by the same command.
+manifest and timing; a part of it (--only) writes OUT/verification.part.json if --out is given, and
+nothing else. An interrupted run is taken up again by the same command.
 
 exit codes:
   0    every check passed
@@ -39,7 +48,12 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--only", metavar="ID", nargs="+", help="run these alone, e.g. thm-tails-iid")
+    made.add_argument(
+        "--only",
+        metavar="ID",
+        nargs="+",
+        help="run these alone, e.g. thm-tails-iid; nothing is written unless --out is given",
+    )
     made.add_argument("--list", action="store_true", help="list everything that can be run")
     made.add_argument(
         "--index",
@@ -55,7 +69,12 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--seed", type=whole, help="repeat a run (default: from the system, printed)")
     made.add_argument("--out", type=Path, help="folder of the results (default: results)")
-    made.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")
+    made.add_argument(
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        help="processes (default: as many as there are cores, here %(default)s)",
+    )
     made.add_argument("--json", action="store_true", help="print the outcome as JSON")
     made.add_argument("--quiet", action="store_true", help="no progress, no table of what passed")
     return made
@@ -63,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
 
 def whole(text: str) -> int:
     """A seed."""
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
@@ -72,7 +91,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
         if options.list:
-            print("\n".join(plan.known()))
+            print("\n".join(plan.known()), flush=True)
             return PASSED
         if options.index:
             index.write()
@@ -82,6 +101,10 @@ def main(argv: list[str] | None = None) -> int:
         return _say(str(error), USAGE)
     except RunError as error:
         return _say(str(error), STOPPED)
+    except BrokenPipeError:
+        # Whoever read the output has had enough; Python must not complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PASSED
     except KeyboardInterrupt:
         return _say("interrupted; finished work is kept, the same command goes on", INTERRUPTED)
 
@@ -98,11 +121,14 @@ def run(options: argparse.Namespace) -> int:
     ledger = Ledger(out / "units" / f"verification.{options.budget}.jsonl")
     seed = options.seed if options.seed is not None else begun(ledger)
     units = plan.plan(options.only, plan.BUDGETS[options.budget], seed)
+    if options.only is None or options.out is not None:
+        writable(out)
     finished = run_units(units, ledger, jobs=options.jobs, quiet=options.quiet, show=describe)
-    outcome = report.gather(units, finished) | {"budget": options.budget, "seed": seed}
+    outcome = report.gather(units, finished)
+    outcome |= {"budget": options.budget, "seed": seed, "only": options.only}
     if options.only is None or options.out is not None:
         write(out, outcome, units, finished, time.monotonic() - start)
-    ledger.remove()
+    ledger.forget(units)
     if options.json:
         print(json.dumps(outcome, indent=1))
     else:
@@ -117,19 +143,25 @@ def begun(ledger: Ledger) -> int:
 
 
 def describe(done: Finished) -> str:
-    """One line of progress."""
-    return done.label if done.result["ok"] else f"{done.label} FAILED"
+    """One line of progress: what was seen, and the exit code's business in capitals."""
+    seen = report.running(done.result)
+    line = f"{done.label}: {seen}" if seen else done.label
+    return line if done.result["ok"] else f"{line} FAILED"
 
 
 def write(
     out: Path, outcome: dict[str, Any], units: list[Unit], finished: list[Finished], seconds: float
 ) -> None:
-    """The numbers, how they were found, and how long each unit took."""
-    config = {"budget": outcome["budget"], "seed": outcome["seed"], "units": len(units)}
-    write_json(out / "verification.json", outcome)
-    write_json(out / "verification.manifest.json", manifest(config, seconds, code=plan.code()))
+    """The numbers, how they were found, and how long each unit took.
+
+    A part of a run has files of its own: it must not pass for a whole one.
+    """
+    name = "verification" if outcome["only"] is None else "verification.part"
+    config = {key: outcome[key] for key in ("budget", "seed", "only")} | {"units": len(units)}
+    write_json(out / f"{name}.json", outcome)
+    write_json(out / f"{name}.manifest.json", manifest(config, seconds, code=plan.code()))
     timing = {done.label: round(done.seconds, 3) for done in finished}
-    write_json(out / "verification.timing.json", timing)
+    write_json(out / f"{name}.timing.json", timing)
 
 
 if __name__ == "__main__":

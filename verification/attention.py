@@ -78,7 +78,7 @@ CAUSAL_SHAPE = Shape(CAUSAL, CAUSAL, True)
 
 def call(given: Given, q: Any, k: Any, v: Any, mask: Any = None) -> Array:
     """The shipped attention on the arrays, with everything else as given."""
-    made = crt.FavorAttention(FEATURES, given.name, block_size=BLOCK)
+    made = crt.FavorAttention(given.omega.shape[-2], given.name, block_size=BLOCK)
     omega = None if given.name == "elu" else given.omega.astype(_wide(q))
     rho = given.rho.astype(_wide(q)) if given.name == "oprf" else None
     mask = given.mask if mask is None else mask
@@ -137,10 +137,32 @@ def with_gradients(given: Given, setting: Setting, rng: np.random.Generator) -> 
     return rows
 
 
+def mixed(rng: np.random.Generator) -> Given:
+    """Causal: late keys exceed the scale of their feature by e^85, and the past still weighs.
+
+    ω = ±30, q = -1.32: keys near 0 have weight e^39.6 by one feature, keys of 3 e^45.9 by the
+    other. Rows from 130 on are summed pair by pair, and the first chunk holds 128 of their keys.
+    """
+    length, late = CAUSAL + 9, 130
+    k = np.where(np.arange(length) < late, 0.01 * rng.normal(size=length), 3.0)
+    return Given(
+        "oprf",
+        np.full((1, length, 1, 1), -1.32),
+        k.reshape(1, length, 1, 1),
+        rng.normal(size=(1, length, 1, VALUES)),
+        np.array([30.0, -30.0]).reshape(1, 2, 1),
+        np.ones((1, 1)),
+        np.ones((1, length), bool),
+        True,
+        1.0,
+    )
+
+
 def equality(shape: Shape, plain: tuple[str, ...]) -> Run:
     """A check of outputs, and gradients of FAVOR++; from effort 2 on, of every mechanism.
 
-    The last case has inputs so large that no exponential of a feature fits a float64.
+    One case has inputs so large that no exponential of a feature fits a float64. Under causality
+    another has sums of both routes in one row.
     """
 
     def run(setting: Setting) -> Outcome:
@@ -150,6 +172,8 @@ def equality(shape: Shape, plain: tuple[str, ...]) -> Run:
                 rows += with_gradients(shape.draw(name, rng), setting, rng)
             rows += [outputs(shape.draw(name, rng)) for name in plain]
             rows.append(outputs(shape.draw("oprf", rng, LARGE)))
+            if shape.is_causal:
+                rows.append(outputs(mixed(rng)))
         return outcome(rows, "outputs and gradients against the definition in float64")
 
     return run
@@ -192,7 +216,7 @@ def _fitted(given: Given, q: Any, k: Any, v: Any) -> Array:
 def pads(setting: Setting) -> Outcome:
     """NaN in masked places reaches no bit of the output, nor do ρ's statistics see it.
 
-    Under `jit`, for a concrete NaN is refused before anything is computed.
+    Under `jit`, for a concrete NaN in a query that counts is refused before anything is computed.
     """
     rng, rows = np.random.default_rng(setting.seed), []
     with jax.enable_x64(True):
@@ -341,6 +365,7 @@ def checks() -> list[Check]:
                 "attention-forgotten-past",
                 "attention-causal-vjp-factor",
                 "attention-rise-ignored",
+                "attention-exact-percent",
                 "attention-no-relu-offset",
             ),
         ),

@@ -5,8 +5,10 @@ are listed here. `LABELS` maps the paper's own labels to claims.
 """
 
 import functools
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from derivations.library import load_handovers
@@ -62,7 +64,7 @@ LABELS: Mapping[str, str] = {
     "fig:speech": "fig-speech",
     "fig:img": "fig-img",
     "eq:cint1": "thm-gerf",
-    "eq:cgauss": "thm-gerf",
+    "eq:cgauss": "eq-cgauss",
     "eq:abcd2": "thm-gerf",
     "eq:varder1": "thm-gerf-var",
     "eq:varder2": "thm-gerf-var",
@@ -93,15 +95,36 @@ KINDS: Mapping[Kind, tuple[str, ...]] = {
         *("hoeffding-oprf", "bernstein-oprf", "lower-tail-positive", "lower-tail-ort"),
         *("thm-uniform-corrected", "fixed-pairs"),
     ),
-    "identity": ("eq-rfappr", "eq-sfm", "eq-dirf", "eq-gestat", "eq-poisstat", "eq-geomstat"),
+    "identity": (
+        *("eq-rfappr", "eq-sfm", "eq-dirf", "eq-gestat", "eq-poisstat", "eq-geomstat"),
+        *("eq-cgauss", "gaussian-mean", "chi-square-moments"),
+        *("sphere-average", "sphere-length-average"),
+    ),
     "figure": ("fig-utility",),
     "table": ("table-1-sizes", "table-1-trig"),
+    "remark": (
+        *("gerf-roots", "kernel-sign", "gerf-infinite-variance", "variance-of-one"),
+        *("minvar-sign", "pois-rate-zero", "geom-cites-poisvar"),
+        *("classification-cost", "learning-rates"),
+    ),
 }
-"""What the notebooks' statements are; the others correct the text or remark on it."""
+"""What each of the notebooks' statements is; remarks correct the text or add to it."""
+
+ON_PAPER: Mapping[str, str] = {
+    "table-1-sizes": "a column of the printed table, recomputed in the notebook from public sizes",
+    "table-1-trig": "the printed accuracies, compared in the notebook with a constant predictor's",
+    "learning-rates": "misprints of exponents: no code computes them",
+}
+"""Statements on print alone: their notebook is the evidence, and no check of code applies."""
 
 FORMULAS: Mapping[str, tuple[str, ...]] = {
     "eq-rfappr": ("log_gaussian_kernel", "log_softmax_kernel"),
     "eq-dirf": ("log_gaussian_kernel",),
+    "eq-cgauss": ("log_gerf_d",),
+    "gaussian-mean": ("log_second_moment_gerf",),
+    "chi-square-moments": ("log_orthogonal_gain",),
+    "sphere-average": ("orthogonal_gain_trig",),
+    "sphere-length-average": ("log_orthogonal_gain",),
     "plug-in-optima": ("rho_star", "lambda_star", "rates_star"),
     "thm-ortho-general": ("log_orthogonal_gain_bound", "orthogonal_weight"),
     "thm-tails-iid": ("log_supremum_oprf", "log_hoeffding"),
@@ -110,9 +133,13 @@ FORMULAS: Mapping[str, tuple[str, ...]] = {
     "gerf-optimum": ("a_star", "gerf_stationarity"),
     "gerf-optimum-plus": ("a_star",),
 }
-"""Formulas of claims whose notebook gives them under another claim, e.g. the corrected one."""
+"""Formulas of claims whose notebook gives them under another claim, e.g. the corrected one.
 
-NOT_YET = "not yet run"
+Of the identities beneath every expectation, those that are computed by them.
+"""
+
+NOT_YET, RUN = "not yet run", "evidence only"
+RESULTS = Path(__file__).parents[1] / "results"
 EXPERIMENTS = (
     Claim(
         "fig-map",
@@ -197,13 +224,37 @@ ATTENTION = tuple(
 )
 """What `crt.FavorAttention` promises; checked, and proved as far as the theorems beneath it."""
 
+INTERFACE = (
+    Claim(
+        "interface",
+        "Section 2 (eq:rfappr)",
+        "columns for other libraries, features spread over devices, `choose`, `redraw` and "
+        "`report` give what the definitions of the estimates say",
+        "definition",
+        "evidence only",
+    ),
+)
+"""What users call beside the estimators."""
+
 
 def kind_of(name: str) -> Kind:
-    """What a notebook's statement is."""
+    """What a notebook's statement is; one that `KINDS` does not name is an error."""
     for kind, names in KINDS.items():
         if name in names:
             return kind
-    return "remark"
+    raise LookupError(f"statement {name!r} has no kind; verification/claims.py must name one")
+
+
+def answered(folder: Path = RESULTS) -> set[str]:
+    """The claims on which an experiment has given a verdict, in the results that are here."""
+    found: set[str] = set()
+    for path in sorted(folder.glob("*.json")):
+        try:
+            rows = json.loads(path.read_text("utf-8")).get("verdicts") or []
+            found |= {row["claim"] for row in rows if row["verdict"]}
+        except (OSError, ValueError, AttributeError, TypeError, KeyError):
+            continue  # not the numbers of an experiment
+    return found
 
 
 @functools.cache
@@ -229,7 +280,10 @@ def load_claims() -> Mapping[str, Claim]:
                 tuple(attached.get(name, ())),
                 tuple(label for label, claim in LABELS.items() if claim == name),
             )
-    for claim in (*ATTENTION, *EXPERIMENTS):
+    run = answered()
+    for claim in (*ATTENTION, *INTERFACE, *EXPERIMENTS):
+        if claim.id in run:
+            claim = replace(claim, status=RUN)
         labels = tuple(label for label, name in LABELS.items() if name == claim.id)
         checks = tuple(attached.get(claim.id, ()))
         found[claim.id] = replace(claim, checks=checks, labels=labels)

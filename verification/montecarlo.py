@@ -17,13 +17,13 @@ from jax import Array
 
 from crt import kernels
 from crt.mechanisms import Mechanism
-from verification import laws
+from verification import law_moments, laws
 from verification.cases import DIMS, DISCRETE, EXPONENTIAL, LEAST_VARIANCE, SCALES, Case, case_of
 from verification.checks import Check, Outcome, Setting
 from verification.faults import planted
 from verification.laws import CHUNK
 from verification.shipped import estimator_variance, log_features
-from verification.statistics import MeanTest, influence, worst
+from verification.statistics import MeanTest, influence, relative, worst
 
 CHUNKS, DISCRETE_CHUNKS = 4, 2
 """Chunks of the quick budget; a Poisson draw costs several normal ones."""
@@ -170,17 +170,6 @@ class Plan:
         return worst([relative(test.judge(float(total)), t.mean) for test, total, t in judged])
 
 
-def relative(outcome: Outcome, unit: float) -> Outcome:
-    """The outcome in other units."""
-    return replace(
-        outcome,
-        observed=outcome.observed / unit,
-        predicted=outcome.predicted / unit,
-        allowed=outcome.allowed / unit,
-        detects=None if outcome.detects is None else outcome.detects / unit,
-    )
-
-
 CLAIMS: Mapping[str, tuple[str, str]] = {
     "trig": ("thm-gerf", "trig-var"),
     "pos": ("thm-gerf", "pos-var"),
@@ -231,7 +220,7 @@ def _check(plan: Plan) -> Check:
 
 
 def checks() -> list[Check]:
-    """Means in all dimensions, variances where samples show them, and the samplers' laws.
+    """Means in all dimensions, variances where samples show them, the samplers' laws and moments.
 
     Those that share compiled programs stand side by side.
     """
@@ -241,4 +230,4 @@ def checks() -> list[Check]:
     plans += [Plan(name, dim, True) for name in EXPONENTIAL for dim in DIMS]
     plans += [Plan(name, dim, True, True) for name in EXPONENTIAL for dim in ORTHOGONAL_DIMS]
     plans.sort(key=lambda plan: (plan.dim, plan.orthogonal, every.index(plan.name)))
-    return [*map(_check, plans), *laws.checks()]
+    return [*map(_check, plans), *laws.checks(), *law_moments.checks()]

@@ -2,14 +2,16 @@
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+import math
+import traceback
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from derivations.library import load_formulas
 from verification.accuracy import DTYPES, measure
-from verification.checks import Check, Setting
+from verification.checks import Check, Outcome, Setting
 from verification.claims import load_claims
 from verification.faults import FAULTS
 from verification.mutants import judge_some
@@ -70,6 +72,8 @@ def plan(wanted: Iterable[str] | None, budget: Budget, seed: int) -> list[Unit]:
     names = set(known() if wanted is None else wanted)
     for name in sorted(names.difference(known())):
         raise UnknownIdError(f"there is no check, claim or formula {name!r}; --list shows them")
+    for name in () if wanted is None else sorted(names):
+        _refuse_empty(name)
     common = {"seed": seed, "code": code()}
     chosen = [
         check
@@ -78,6 +82,14 @@ def plan(wanted: Iterable[str] | None, budget: Budget, seed: int) -> list[Unit]:
     ]
     units = [*_checks(chosen, budget, common), *_accuracy(names, budget, common)]
     return units + (_mutants(budget, common) if "mutants" in names else [])
+
+
+def _refuse_empty(name: str) -> None:
+    """A claim that nothing looks at is no run that passed."""
+    claim = load_claims().get(name)
+    attached = any(name in _names(check) for check in load_checks().values())
+    if claim is not None and not attached and not claim.formulas:
+        raise UnknownIdError(f"no check is attached to {name!r} ({claim.status})")
 
 
 def _names(check: Check) -> set[str]:
@@ -154,10 +166,21 @@ def run_check(config: Mapping[str, Any]) -> dict[str, Any]:
     """Run a check, and if asked for each of its planted faults, which it must notice."""
     check: Check = load_checks()[config["id"]]
     setting = Setting(seed_of(config["seed"], check.id), config["false_alarm"], config["effort"])
-    outcome = asdict(check.run(setting))
+    outcome = asdict(attempt(check.run, setting))
     faults = check.planted if config["planted"] else ()
     caught = {name: notices(check, name, setting) for name, _ in faults}
     return outcome | {"planted": caught, "ok": outcome["passed"] and all(caught.values())}
+
+
+def attempt(run: Callable[[Setting], Outcome], setting: Setting) -> Outcome:
+    """What a check saw; one that raises has failed, and says where."""
+    try:
+        return run(setting)
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        note = f"raised {said} ({Path(last.filename).name}, line {last.lineno})"
+        return Outcome(False, math.nan, math.nan, 0.0, 0, note=note)
 
 
 def notices(check: Check, fault: str, setting: Setting) -> bool:
@@ -169,7 +192,11 @@ def notices(check: Check, fault: str, setting: Setting) -> bool:
     faulty = dict(check.planted)[fault]
     stated = check.kind == "montecarlo" and fault not in FAULTS
     efforts = {setting.effort} if stated else {min(setting.effort, 1.0), setting.effort}
-    return any(not faulty(replace(setting, effort=effort)).passed for effort in sorted(efforts))
+    try:
+        return any(not faulty(replace(setting, effort=effort)).passed for effort in sorted(efforts))
+    except Exception:
+        # A fault that makes the code raise is no wrong number that the check has seen.
+        return False
 
 
 def run_accuracy(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,12 +44,14 @@ class Progress:
             self.stream.write(("\r\x1b[K" if self.live else "") + sentence + "\n")
             self._draw()
 
-    def advance(self, label: str) -> None:
-        """One more piece is finished."""
+    def advance(self, label: str, *, lasting: bool = False) -> None:
+        """One more piece is finished; a `lasting` label stays on a line above the bar."""
         self.done, self.label = self.done + 1, label
         if not self.quiet:
             if not self.live:
                 self.stream.write(f"[{self.done}/{self.total}] {label}, {self._left()}\n")
+            elif lasting:
+                self.stream.write(f"\r\x1b[K{label}\n")
             self._draw()
 
     def _left(self) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from crt import formulas
-from verification import altered, surface
+from verification import altered, identities, surface
 from verification.altered import Change, as_shipped
 from verification.checks import Check, Outcome, Setting
 from verification.count_moments import clamped, counts, geom, optpois, plus, pois, square_for_half
@@ -132,4 +132,5 @@ def checks() -> list[Check]:
             ),
         ),
         surface.check(),
+        *identities.checks(),
     ]

@@ -18,6 +18,7 @@ MODULES = (
     "uniform",
     "attention",
     "streaming",
+    "interface",
 )
 
 

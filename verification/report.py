@@ -15,7 +15,7 @@ def gather(units: Sequence[Unit], finished: Sequence[Finished]) -> dict[str, Any
     """The numbers of a run: claims, checks with what they saw, formulas, mutants, errata."""
     kinds: dict[str, list[dict[str, Any]]] = {"check": [], "accuracy": [], "mutants": []}
     for unit, done in zip(units, finished, strict=True):
-        known = _about(unit.config["id"]) if unit.config["kind"] == "check" else {}
+        known = _about(unit) if unit.config["kind"] == "check" else {}
         kinds[unit.config["kind"]].append(known | done.result)
     order = list(load_checks())
     kinds["check"].sort(key=lambda row: order.index(row["id"]))
@@ -38,15 +38,26 @@ def gather(units: Sequence[Unit], finished: Sequence[Finished]) -> dict[str, Any
     )
 
 
-def _about(name: str) -> dict[str, Any]:
-    check = load_checks()[name]
+def _about(unit: Unit) -> dict[str, Any]:
+    check = load_checks()[unit.config["id"]]
     return {
         "id": check.id,
         "claims": check.claims,
         "kind": check.kind,
         "summary": check.summary,
         "module": check.module,
+        "false_alarm": unit.config["false_alarm"],
     }
+
+
+def running(result: Mapping[str, Any]) -> str:
+    """What a unit saw, in a few words, while others run."""
+    if "observed" in result:
+        numbers = (_number(result[key], 4) for key in ("observed", "predicted", "allowed"))
+        return "{} for {} ± {}".format(*numbers)
+    if "worst" in result:
+        return f"{_number(result['worst'], 3)} of the bound"
+    return f"{result['killed']} killed" if "killed" in result else ""
 
 
 def _mutants(batches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -69,8 +80,11 @@ def show(outcome: Mapping[str, Any], *, quiet: bool) -> None:
     faults = [caught for row in outcome["checks"] for caught in row["planted"].values()]
     if faults:
         print(f"planted faults: {sum(faults)} of {len(faults)} noticed")
+    shares = sorted({row["false_alarm"] for row in outcome["checks"]})
+    each = f", {shares[0]:.3g} for each check" if shares else ""
     print(
-        f"seed {outcome['seed']}; false alarms of a whole run: at most {outcome['false_alarm']:g}"
+        f"seed {outcome['seed']}; false alarms of a whole run: at most "
+        f"{outcome['false_alarm']:g}{each}"
     )
     print(f"{len(rows) + judged - failed} passed, {failed} failed")
 

@@ -25,7 +25,7 @@ from typing import Any
 from verification.progress import Progress
 from verification.workers import run_in_processes
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "sympy", "python-flint")
+PACKAGES = ("jax", "jaxlib", "flax", "numpy", "scipy", "scikit-learn", "sympy", "python-flint")
 
 
 class RunError(Exception):
@@ -74,6 +74,13 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Write JSON with sorted keys, the same bytes for the same value."""
     write_text(path, json.dumps(plain(value), indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def writable(folder: Path) -> None:
+    """Refuses a folder that cannot be written, before anything is computed for it."""
+    probe = folder / f".{os.getpid()}.probe"
+    write_text(probe, "")
+    probe.unlink(missing_ok=True)
 
 
 def _reason(error: OSError) -> str:
@@ -161,9 +168,8 @@ class Ledger:
                 f"{self.path} cannot be written: {_reason(error)}; "
                 f"{len(self.finished)} finished units are kept"
             ) from error
-        self.finished[unit.name] = Finished(
-            unit.label, entry["config"], entry["result"], entry["seconds"]
-        )
+        # As it will be read: a resumed run must not see other orders of keys than the first.
+        self._take(line)
 
     def value(self, key: str, **given: Any) -> Any:
         """What the finished units with the given configuration have under a key, else None."""
@@ -171,6 +177,19 @@ class Ledger:
             if given.items() <= done.config.items() and key in done.config:
                 return done.config[key]
         return None
+
+    def forget(self, units: Sequence[Unit]) -> None:
+        """Drop the units of a complete run; what other runs have finished stays.
+
+        The file is read again: another run may have added to it meanwhile.
+        """
+        names = {unit.name for unit in units}
+        self.finished = {name: done for name, done in self.finished.items() if name not in names}
+        if set(Ledger(self.path).finished) <= names:
+            self.path.unlink(missing_ok=True)
+            return
+        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        write_text(self.path, "".join(x for x in lines if json.loads(x)["unit"] not in names))
 
     def remove(self) -> None:
         """Forget everything: the run is complete, or another one begins."""
@@ -196,16 +215,21 @@ def run_units(
     With one job the units run here, with more in processes of their own. A unit that raises ends
     the run; so does an interrupt. What is finished by then is in the ledger.
     """
+    if jobs < 1:
+        raise RunError(f"jobs is {jobs}, and at least one process is needed")
     waiting = [unit for unit in units if unit.name not in ledger.finished]
     with Progress(len(units), done=len(units) - len(waiting), quiet=quiet) as progress:
         if ledger.damaged:
-            progress.say(f"{ledger.damaged} damaged lines of {ledger.path} were put aside")
+            lines = "line" if ledger.damaged == 1 else "lines"
+            aside = ledger.path.with_suffix(".damaged").name
+            progress.say(f"{ledger.damaged} damaged {lines} of {ledger.path} put aside in {aside}")
         if len(units) > len(waiting):
             progress.say(f"{len(units) - len(waiting)} of {len(units)} units are finished already")
 
         def keep(unit: Unit, result: Any, seconds: float) -> None:
             ledger.add(unit, result, seconds)
-            progress.advance(show(ledger.finished[unit.name]))
+            failed = isinstance(result, Mapping) and result.get("ok") is False
+            progress.advance(show(ledger.finished[unit.name]), lasting=failed)
 
         if jobs == 1 or len(waiting) < 2:
             for unit in waiting:

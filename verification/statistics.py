@@ -162,3 +162,14 @@ def worst(outcomes: list[Outcome]) -> Outcome:
     chosen = failed[0] if failed else outcomes[int(np.argmax(ratios))]
     found = [outcome.detects for outcome in outcomes if outcome.detects is not None]
     return dataclasses.replace(chosen, detects=max(found) if found else None)
+
+
+def relative(outcome: Outcome, unit: float) -> Outcome:
+    """The outcome in other units."""
+    return dataclasses.replace(
+        outcome,
+        observed=outcome.observed / unit,
+        predicted=outcome.predicted / unit,
+        allowed=outcome.allowed / unit,
+        detects=None if outcome.detects is None else outcome.detects / unit,
+    )

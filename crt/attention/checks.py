@@ -11,9 +11,9 @@ from crt.attention.segments import runs
 from crt.attention.state import State
 
 
-def rows(name: str, value: ArrayLike) -> Array:
+def rows(name: str, value: ArrayLike, *, finite: bool = True) -> Array:
     """A real array (batch, length, heads, dim) with no empty axis."""
-    array = errors.real(name, value)
+    array = errors.real(name, value, finite=finite)
     if array.ndim != 4 or 0 in array.shape:
         raise ValueError(
             f"{name} has shape {array.shape}; it must be (batch, length, heads, dim), "
@@ -22,9 +22,9 @@ def rows(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def pair(query: ArrayLike, key: ArrayLike) -> tuple[Array, Array]:
+def pair(query: ArrayLike, key: ArrayLike, *, finite: bool = True) -> tuple[Array, Array]:
     """Queries (B, T, N, H) and keys (B, S, K, H), K a divisor of N."""
-    q, k = rows("query", query), rows("key", key)
+    q, k = rows("query", query, finite=finite), rows("key", key, finite=finite)
     if q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3] or q.shape[2] % k.shape[2]:
         raise ValueError(
             f"query has shape {q.shape} and key has {k.shape}; batch and dim must agree, and the "
@@ -33,9 +33,9 @@ def pair(query: ArrayLike, key: ArrayLike) -> tuple[Array, Array]:
     return q, k
 
 
-def values(value: ArrayLike, key: Array) -> Array:
+def values(value: ArrayLike, key: Array, *, finite: bool = True) -> Array:
     """Values (B, S, K, V) that belong to the keys."""
-    v = rows("value", value)
+    v = rows("value", value, finite=finite)
     if v.shape[:3] != key.shape[:3]:
         raise ValueError(
             f"value has shape {v.shape} and key has {key.shape}; batch, length and heads must "
@@ -66,7 +66,7 @@ def mask(
     batch, length = like.shape[:2]
     result = None
     if value is not None:
-        result = jnp.asarray(value)
+        result = errors.array_of(name, value, "booleans")
         if result.shape != (batch, length) or result.dtype != jnp.bool_:
             raise ValueError(
                 f"{name} has shape {result.shape} and dtype {result.dtype}; it must be bool, "
@@ -74,14 +74,27 @@ def mask(
             )
     if lengths is None:
         return result
-    counts = jnp.asarray(lengths)
+    counts = errors.array_of(lengths_name, lengths, "integers")
     if counts.shape != (batch,) or not jnp.issubdtype(counts.dtype, jnp.integer):
         raise ValueError(
             f"{lengths_name} has shape {counts.shape} and dtype {counts.dtype}; it must hold one "
             f"integer for each of the {batch} batch elements."
         )
+    if errors.is_concrete(counts) and not ((counts >= 0) & (counts <= length)).all():
+        raise ValueError(f"{lengths_name} is {counts}; every entry must lie in 0, …, {length}.")
     within = jnp.arange(length) < counts[:, None]
     return within if result is None else result & within
+
+
+def shown_finite(**given: tuple[Array, Array | None]) -> None:
+    """Refuses NaN and infinity in arrays (B, L, …) where their masks (B, L) are true."""
+    for name, (array, shown) in given.items():
+        if shown is None:
+            errors.all_finite(name, array)
+        elif errors.is_concrete(array) and errors.is_concrete(shown):
+            with jax.ensure_compile_time_eval():
+                good = jnp.isfinite(array).all(axis=(2, 3)) | ~shown
+                errors.all_finite(name, jnp.where(good, 0.0, jnp.nan))
 
 
 def rho(value: ArrayLike, query: Array) -> Array:
@@ -111,7 +124,7 @@ def segments(
     """Segment ids (B, T) as numbers 0, 1, … in order; T = S, and each segment stands together."""
     if value is None:
         return None
-    ids = jnp.asarray(value)
+    ids = errors.array_of("segment_ids", value, "integers")
     if ids.shape != query.shape[:2] or not jnp.issubdtype(ids.dtype, jnp.integer):
         raise ValueError(
             f"segment_ids has shape {ids.shape} and dtype {ids.dtype}; it must hold integers, "
@@ -146,6 +159,15 @@ def concrete(**arrays: Array) -> None:
             raise ValueError(f"{name} is traced; report looks at values and does not run in jit.")
 
 
+def settings(value: object, kind: type) -> None:
+    """Refuses anything but a `FavorAttention`, which is the `kind`."""
+    if not isinstance(value, kind):
+        raise ValueError(
+            f"attend is a {type(value).__name__}; it must be a FavorAttention, such as "
+            "FavorAttention(num_features=256)."
+        )
+
+
 def token(name: str, value: ArrayLike) -> Array:
     """One token (B, N, H), or (B, 1, N, H), as the latter."""
     array = errors.real(name, value)
@@ -166,7 +188,8 @@ def state(value: State, like: State) -> State:
             f"state is a {type(value).__name__}; it must be what `init_state`, `prefill` or `step` "
             "returned."
         )
-    shapes, wanted = ([leaf.shape for leaf in jax.tree.leaves(each)] for each in (value, like))
+    # Not the leaves of the tree: a State made by hand may hold None, which is none.
+    shapes, wanted = ([np.shape(leaf) for leaf in (s.log_scale, s.sums)] for s in (value, like))
     if shapes != wanted:
         raise ValueError(
             f"state has scales and sums of shapes {shapes[0]} and {shapes[1]}; these queries and "
@@ -201,3 +224,9 @@ def refuse(bias: object, local_window_size: object, dropout_rate: object) -> Non
             f"dropout_rate is {dropout_rate}, but linear attention forms no attention matrix to "
             "drop entries of; it must be 0."
         )
+
+
+def flag(name: str, value: object) -> None:
+    """Refuses anything but True and False: a text such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; it must be True or False.")

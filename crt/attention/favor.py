@@ -46,6 +46,8 @@ class FavorAttention:
     def __post_init__(self) -> None:
         errors.whole("num_features", self.num_features)
         errors.one_of("mechanism", self.mechanism, MECHANISMS)
+        checks.flag("orthogonal", self.orthogonal)
+        checks.flag("rho_gradient", self.rho_gradient)
         if self.block_size is not None:
             errors.whole("block_size", self.block_size)
 
@@ -100,13 +102,15 @@ class FavorAttention:
         every device holds a part of the length; `crt.attention.sharded` maps it. O((T+S)·M·(H+V)).
         """
         checks.refuse(bias, local_window_size, dropout_rate)
+        checks.flag("is_causal", is_causal)
         self._warn_of_signs()
-        q, k = checks.pair(query, key)
-        v = checks.values(value, k)
+        q, k = checks.pair(query, key, finite=False)
+        v = checks.values(value, k, finite=False)
         q_mask = checks.mask("query_mask", query_mask, query_seq_lengths, "query_seq_lengths", q)
         k_mask = checks.mask(
             "key_mask", key_mask, key_value_seq_lengths, "key_value_seq_lengths", k
         )
+        checks.shown_finite(query=(q, q_mask), key=(k, k_mask), value=(v, k_mask))
         checks.same_length(q, k, "is_causal=True" if is_causal else None)
         segments = checks.segments(segment_ids, q, k, axis_name)
         alone = _refusal(is_causal, segments)
@@ -126,9 +130,10 @@ class FavorAttention:
     ) -> Float[Array, " n"]:
         """ρ (N,) of each head, fitted to the pairs of the whole batch pooled. O(B·(T+S)·N·H)."""
         self._check_fitted("calibrate")
-        q, k = checks.pair(query, key)
+        q, k = checks.pair(query, key, finite=False)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
         q_mask = _query_mask(checks.mask("query_mask", query_mask, None, "", q), k_mask, q)
+        checks.shown_finite(query=(q, q_mask), key=(k, k_mask))
         (one, one_mask), (other, other_mask) = fit.pooled(q, q_mask), fit.pooled(k, k_mask)
         return fit.rho(one, other, one_mask, other_mask, checks.scale(scale, q.shape[-1]))[0]
 
@@ -148,8 +153,9 @@ class FavorAttention:
 
         Every entry is summed on its own, by another route than the call's: for looking and testing.
         """
-        q, k = checks.pair(query, key)
+        q, k = checks.pair(query, key, finite=False)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
+        checks.shown_finite(query=(q, None), key=(k, k_mask))
         segments = checks.segments(segment_ids, q, k, None)
         made = self._features(q, k, omega, rho, scale, None, k_mask, _refusal(is_causal, segments))
         return quadratic.rows(made, q, k, k_mask, segments, is_causal)
@@ -163,13 +169,16 @@ class FavorAttention:
         *,
         rho: Real[ArrayLike, "*which"] | None = None,
         key_mask: Bool[ArrayLike, "b s"] | None = None,
+        is_causal: bool = False,
         scale: Real[ArrayLike, ""] | None = None,
         rows: int = 64,
     ) -> Report:
         """Errors of kernel and output against exact softmax, predicted and, given ω, observed.
 
         On at most `rows` evenly spaced queries and keys of each batch element and head, in float64;
-        ρ is that of `calibrate` unless given, a number or (N,). O(B·N·rows³). Not under `jit`.
+        under `is_causal` a query sees the keys up to its own position, in softmax and in the
+        uniform average as well. ρ is that of `calibrate` unless given, a number or (N,).
+        O(B·N·rows³). Not under `jit`.
         """
         if self.mechanism not in ("oprf", "pos", "trig"):
             raise ValueError(
@@ -180,6 +189,7 @@ class FavorAttention:
         q, k = checks.pair(query, key)
         v = checks.values(value, k)
         checks.concrete(query=q, key=k, value=v)
+        checks.same_length(q, k, "is_causal=True" if is_causal else None)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
         fitted = None
         if self.mechanism != "oprf":
@@ -199,6 +209,7 @@ class FavorAttention:
             omega,
             fitted,
             k_mask,
+            is_causal,
             rows,
         )
 
@@ -216,16 +227,16 @@ class FavorAttention:
         A pytree that stays of this size, whatever the number of tokens; it may be saved, and merged
         with states of other keys. V is H unless given.
         """
+        value_dim = head_dim if value_dim is None else value_dim
         names = {"batch": batch, "num_heads": num_heads, "head_dim": head_dim}
-        for name, value in names.items() | {"value_dim": value_dim or head_dim}.items():
+        for name, value in (names | {"value_dim": value_dim}).items():
             errors.whole(name, value)
         errors.floating("dtype", dtype)
         width = {"elu": head_dim, "trig": 2 * self.num_features}.get(
             self.mechanism, self.num_features
         )
         scales = 1 if self.mechanism in ("trig", "relu") else width
-        columns = (value_dim or head_dim) + 1
-        return empty(batch, num_heads, scales, width, columns, dtype or jnp.float32)
+        return empty(batch, num_heads, scales, width, value_dim + 1, dtype or jnp.float32)
 
     def prefill(
         self,
@@ -245,10 +256,11 @@ class FavorAttention:
         has seen. ρ is that of the whole sequence, later steps included. O(T·M·(H+V)).
         """
         self._warn_of_signs()
-        q, k = checks.pair(query, key)
-        v = checks.values(value, k)
+        q, k = checks.pair(query, key, finite=False)
+        v = checks.values(value, k, finite=False)
         checks.same_length(q, k, "prefill")
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
+        checks.shown_finite(query=(q, None), key=(k, k_mask), value=(v, k_mask))
         made = self._features(q, k, omega, rho, scale, None, k_mask, "prefill")
         start = forward.no_keys(made, q, v)
         if state is not None:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from crt import formulas
+from crt import parameters
 from crt.arrays import promote
 from crt.attention.blocks import slice_mask, sweep
 from crt.statistics import Moments, Statistics, moments
@@ -51,8 +51,8 @@ def rho(
     both = Statistics(_moments(q, q_mask, dtype), repeated)
     if axis_name is not None:
         both = jax.vmap(jax.vmap(lambda each: each.all_reduce(axis_name)))(both)
-    z = jax.vmap(jax.vmap(lambda each: each.squared_norm(1.0)))(both)
-    return formulas.rho_star(factor.astype(dtype) * z, q.shape[-1])
+    factor = factor.astype(dtype)
+    return jax.vmap(jax.vmap(lambda each: parameters.rho(each, factor)))(both)
 
 
 def pooled(x: Array, mask: Array | None) -> tuple[Array, Array | None]:

@@ -19,6 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from crt.attention.features import with_ones
+from crt.attention.state import divide, finite
 from crt.estimate import log_estimate_kernel
 from crt.mechanisms import OPRF, Mechanism, PosRF, TrigRF
 
@@ -30,7 +32,7 @@ class Report:
     `kernel_*` are those of the kernel matrix, its rows in units of their sums, `output_*` those of
     the outputs. The prediction of the output counts projections as independent, and is NaN for
     "trig". Observations are None where no ω was given. `uniform` is the error of a uniform average
-    of the values, and `needed` the M from which the prediction is below that.
+    of the values that a query sees.
     """
 
     mechanism: str
@@ -38,26 +40,50 @@ class Report:
     kernel_predicted: np.ndarray
     output_predicted: np.ndarray
     uniform: np.ndarray
-    needed: np.ndarray
     kernel_observed: np.ndarray | None = None
     output_observed: np.ndarray | None = None
 
     @property
+    def output(self) -> np.ndarray:
+        """The output errors that the verdict goes by: observed, else predicted; NaN if neither."""
+        return self.output_predicted if self.output_observed is None else self.output_observed
+
+    @property
     def wins(self) -> np.ndarray:
-        """Whether a head is closer to softmax than a uniform average: observed, else predicted."""
-        seen = self.output_predicted if self.output_observed is None else self.output_observed
-        return seen < self.uniform
+        """Whether a head is closer to softmax than a uniform average."""
+        return self.output < self.uniform
+
+    @property
+    def loses(self) -> np.ndarray:
+        """Whether it is not; a head whose error is not known neither wins nor loses."""
+        return self.output >= self.uniform
+
+    @property
+    def needed(self) -> np.ndarray:
+        """The least M at which `output`, as it falls like 1/√M, is below the uniform average."""
+        return np.floor(self.num_features * (self.output / self.uniform) ** 2) + 1
 
     @property
     def verdict(self) -> str:
         """One sentence on all heads."""
-        wins, heads = int(self.wins.sum()), self.wins.size
-        said = f"{self.mechanism} with M = {self.num_features} is closer to softmax than a uniform "
+        wins, loses, heads = int(self.wins.sum()), int(self.loses.sum()), self.uniform.size
+        name = f"{self.mechanism} with M = {self.num_features}"
+        than = "closer to softmax than a uniform average"
         if wins == heads:
-            return f"{said}average is in all {heads} heads."
-        loses = f"{said}average is in {wins} of {heads} heads and loses to it in {heads - wins}"
-        most = np.max(self.needed[~self.wins])
-        return f"{loses}; it needs M ≥ {most:.3g}." if math.isfinite(most) else f"{loses}."
+            return f"{name} is {than} is in all {heads} heads."
+        if wins + loses == 0:
+            return (
+                f"Whether {name} is {than} is not known, for its error is neither predicted nor "
+                "observed."
+            )
+        said = f"{name} is {than} is in {wins} of {heads} heads"
+        if wins + loses < heads:
+            said += f", which is not known of {heads - wins - loses},"
+        if not loses:
+            return f"{said.removesuffix(',')}."
+        most = np.max(self.needed[self.loses])
+        needs = f"; it needs M ≥ {_rounded_up(most)}" if math.isfinite(most) else ""
+        return f"{said} and loses to it in {loses}{needs}."
 
     def plot(self, axis: Any = None) -> Any:
         """Bars of all errors by head, on a matplotlib axis, which is made unless it is given."""
@@ -91,10 +117,23 @@ class Report:
         return axis
 
 
+def _rounded_up(number: float) -> str:
+    """A whole number, from 1e6 on the next one of three digits, which is at least as large."""
+    if number < 1e6:
+        return str(int(number))
+    unit = 10 ** (int(math.log10(number)) - 2)
+    return f"{-(-int(number) // unit) * unit:.2e}"
+
+
+def _places(length: int, size: int) -> np.ndarray:
+    """At most `size` positions of a sequence, evenly spaced."""
+    count = min(size, length)
+    return np.arange(count) * length // count
+
+
 def _sample(x: Array, size: int) -> np.ndarray:
-    """At most `size` positions of x (B, L, …), evenly spaced."""
-    count = min(size, x.shape[1])
-    return np.asarray(x[:, np.arange(count) * x.shape[1] // count])
+    """x (B, L, …) at those positions."""
+    return np.asarray(x[:, _places(x.shape[1], size)])
 
 
 def _mechanism(name: str, rho: np.ndarray | None) -> Mechanism:
@@ -121,22 +160,26 @@ def _head(
     q: Array,
     k: Array,
     v: Array,
-    shown: Array,
+    seen: Array,
 ) -> dict[str, Array]:
-    """Sums of squares over the sample of one head: errors, and what they are relative to."""
-    logs = jnp.where(shown, q @ k.T, -jnp.inf)
-    log_z = jax.nn.logsumexp(logs, axis=-1, keepdims=True)
+    """Sums of squares over the sample of one head: errors, and what they are relative to.
+
+    A query that sees no key, by `seen` (T, S), gives zeros and adds nothing to any sum.
+    """
+    logs = jnp.where(seen, q @ k.T, -jnp.inf)
+    log_z = finite(jax.nn.logsumexp(logs, axis=-1, keepdims=True))
     rows = jnp.exp(logs - log_z)
     out = rows @ v
-    mean = jnp.mean(v, axis=0, where=shown[:, None])
+    ones = seen.astype(v.dtype)
+    mean = ones @ v / jnp.maximum(jnp.sum(ones, axis=-1, keepdims=True), 1)
     found = {
         "kernel": jnp.sum(rows**2),
         "output": jnp.sum(out**2),
         "uniform": jnp.sum((out - mean) ** 2),
     }
 
-    def of_query(each: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        point, log_z, own = each
+    def of_query(each: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
+        point, log_z, own, shown = each
         variance = mechanism.estimator_variance(point, k, features, orthogonal, kernel="softmax")
         kernel = jnp.sum(variance * jnp.exp(-2 * log_z), where=shown)
         if isinstance(mechanism, TrigRF):
@@ -144,13 +187,13 @@ def _head(
         away = jnp.where(shown[:, None], v - own, 0)
         return kernel, _output_variance(mechanism, point, k, away, log_z) / features
 
-    kernel, output = lax.map(of_query, (q, log_z[:, 0], out))
+    kernel, output = lax.map(of_query, (q, log_z[:, 0], out, seen))
     found |= {"kernel_predicted": jnp.sum(kernel), "output_predicted": jnp.sum(output)}
     if omega is None:
         return found
     log_estimate, sign = log_estimate_kernel(mechanism, omega, q, k, kernel="softmax")
-    estimate = jnp.where(shown, sign * jnp.exp(log_estimate - log_z), 0)
-    applied = (estimate @ v) / jnp.sum(estimate, axis=-1, keepdims=True)
+    estimate = jnp.where(seen, sign * jnp.exp(log_estimate - log_z), 0)
+    applied = divide(estimate @ with_ones(v))
     return found | {
         "kernel_observed": jnp.sum((estimate - rows) ** 2),
         "output_observed": jnp.sum((applied - out) ** 2),
@@ -166,11 +209,16 @@ def make(
     omega: Array | None,
     rho: Array | None,
     mask: Array | None,
+    is_causal: bool,
     size: int,
 ) -> Report:
     """The report on queries (B, T, N, H), keys (B, S, K, H), values (B, S, K, V), with ρ (N,)."""
     q, k, v = (_sample(each, size) for each in arrays)
     shown = np.ones(k.shape[:2], bool) if mask is None else _sample(mask, size)
+    seen = np.broadcast_to(shown[:, None], (*q.shape[:2], k.shape[1]))
+    if is_causal:
+        # T = S, so queries and keys are sampled at the same positions.
+        seen = np.tril(seen)
     heads = q.shape[2]
     sums: list[dict[str, float]] = [{} for _ in range(heads)]
     # float32 cannot hold second moments, which grow like the fourth power of the kernel.
@@ -178,12 +226,12 @@ def make(
         q, k = (float(scale) ** 0.5 * each.astype(np.float64) for each in (q, k))
         drawn = None if omega is None else np.asarray(omega, np.float64)
         for b, n in np.ndindex(q.shape[0], heads):
-            if not shown[b].any():
+            if not seen[b].any():
                 continue
             own = None if rho is None else np.asarray(rho, np.float64)[n, ...]
             projections = drawn if drawn is None or drawn.ndim == 2 else drawn[n]
             group = n * k.shape[2] // heads
-            parts = q[b, :, n], k[b, :, group], v[b, :, group].astype(np.float64), shown[b]
+            parts = q[b, :, n], k[b, :, group], v[b, :, group].astype(np.float64), seen[b]
             for key, value in _head(
                 _mechanism(name, own), num_features, orthogonal, projections, *parts
             ).items():
@@ -203,6 +251,5 @@ def _gather(name: str, num_features: int, sums: list[dict[str, float]]) -> Repor
     kernel, output, uniform = map(errors_of, ("kernel_predicted", "output_predicted", "uniform"))
     if kernel is None or output is None or uniform is None:
         raise ValueError("key_mask shows no key of the sample; at least one must count.")
-    needed = np.ceil(num_features * (output / uniform) ** 2)
     observed = (errors_of(key) for key in ("kernel_observed", "output_observed"))
-    return Report(name, num_features, kernel, output, uniform, needed, *observed)
+    return Report(name, num_features, kernel, output, uniform, *observed)

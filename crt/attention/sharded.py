@@ -9,25 +9,38 @@ from collections.abc import Callable
 from functools import partial
 
 import jax
-import numpy as np
 from jax import Array
-from jax.sharding import Mesh
+from jax.sharding import AbstractMesh, Mesh
 from jax.sharding import PartitionSpec as P
 from jax.typing import ArrayLike
 
+from crt.attention import checks
 from crt.attention.favor import FavorAttention
 
 
-def _axis_size(mesh: Mesh, name: str, axis: str | None) -> int:
-    """How many devices stand along an axis of the mesh; 1 for none."""
-    if axis is None:
-        return 1
-    if axis not in mesh.shape:
+def _sizes(mesh: Mesh | AbstractMesh, names: dict[str, str | None]) -> dict[str, int]:
+    """How many devices stand along the mesh's axis of each name; 1 for none."""
+    if not isinstance(mesh, Mesh | AbstractMesh):
         raise ValueError(
-            f"{name} is {axis!r}, which is no axis of the mesh; its axes are "
-            f"{', '.join(map(repr, mesh.shape))}."
+            f"mesh is a {type(mesh).__name__}; it must be a jax.sharding.Mesh, such as "
+            "jax.make_mesh makes."
         )
-    return mesh.shape[axis]
+    taken: dict[str, str] = {}
+    for name, axis in names.items():
+        if axis is None:
+            continue
+        if not isinstance(axis, str) or axis not in mesh.shape:
+            raise ValueError(
+                f"{name} is {axis!r}, which is no axis of the mesh; its axes are "
+                f"{', '.join(map(repr, mesh.shape))}."
+            )
+        if axis in taken:
+            raise ValueError(
+                f"{taken[axis]} and {name} are both {axis!r}; they must be different axes of the "
+                "mesh."
+            )
+        taken[axis] = name
+    return {name: 1 if axis is None else mesh.shape[axis] for name, axis in names.items()}
 
 
 def _check_even(name: str, length: int, devices: int) -> None:
@@ -39,7 +52,7 @@ def _check_even(name: str, length: int, devices: int) -> None:
 
 def shard(
     attend: FavorAttention,
-    mesh: Mesh,
+    mesh: Mesh | AbstractMesh,
     *,
     length: str | None = None,
     heads: str | None = None,
@@ -47,12 +60,12 @@ def shard(
 ) -> Callable[..., Array]:
     """A function like `attend` whose arrays are spread over axes of a mesh, each by its name.
 
-    It takes query, key, value, omega and, by name, key_mask, is_causal, rho and scale; ρ is (N,) or
-    (B, N). The parts are equal, so sizes must be multiples of the numbers of devices. The result
-    equals that of one device to rounding, and so do gradients.
+    It takes query, key, value, omega and, by name, key_mask, is_causal, rho, scale and, where the
+    length is not spread, segment_ids. The parts are equal, so sizes must be multiples of the
+    numbers of devices. The result equals that of one device to rounding, and so do gradients.
     """
-    names = {"length": length, "heads": heads, "batch": batch}
-    sizes = {name: _axis_size(mesh, name, axis) for name, axis in names.items()}
+    checks.settings(attend, FavorAttention)
+    sizes = _sizes(mesh, {"length": length, "heads": heads, "batch": batch})
     rows = P(batch, length, heads, None)
 
     def call(
@@ -65,26 +78,37 @@ def shard(
         is_causal: bool = False,
         rho: ArrayLike | None = None,
         scale: ArrayLike | None = None,
+        segment_ids: ArrayLike | None = None,
     ) -> Array:
-        for name, array in {"query": query, "key": key}.items():
-            shape = np.shape(array)
+        # On the whole arrays: what is wrong is told of them, not of a device's part.
+        q, k = checks.pair(query, key)
+        v = checks.values(value, k)
+        checks.same_length(q, k, "is_causal=True" if is_causal else None)
+        drawn = None
+        if attend.mechanism != "elu":
+            drawn = checks.projections(omega, attend.mechanism, attend.num_features, q)
+        arrays = {
+            "query": (q, rows),
+            "key": (k, rows),
+            "value": (v, rows),
+            "omega": (drawn, P() if drawn is None or drawn.ndim == 2 else P(heads)),
+            "key_mask": (checks.mask("key_mask", key_mask, None, "", k), P(batch, length)),
+            "rho": (None if rho is None else checks.rho(rho, q), P(batch, heads)),
+            "scale": (None if scale is None else checks.scale(scale, q.shape[-1]), P()),
+            "segment_ids": (checks.segments(segment_ids, q, k, length), P(batch, length)),
+        }
+        for name in ("query", "key"):
             for axis, what in enumerate(("batch", "length", "heads")):
-                _check_even(f"the {what} of {name}", shape[axis], sizes[what])
-        own_heads = np.ndim(omega) == 3 if omega is not None else False
-        specs = (
-            *(rows, rows, rows),
-            None if omega is None else P(heads) if own_heads else P(),
-            None if key_mask is None else P(batch, length),
-            None if rho is None else (P(), P(heads), P(batch, heads))[np.ndim(rho)],
-            None if scale is None else P(),
-        )
+                _check_even(f"the {what} of {name}", arrays[name][0].shape[axis], sizes[what])
+        given = {name: array for name, (array, _) in arrays.items() if array is not None}
+        specs = {name: spec for name, (_, spec) in arrays.items() if name in given}
 
         # Gradients of what all devices share are sums over devices, which the check would have
         # every function write down; without it `shard_map` adds them.
-        @partial(jax.shard_map, mesh=mesh, in_specs=specs, out_specs=rows, check_vma=False)
-        def run(q, k, v, omega, key_mask, rho, scale):
-            return attend(q, k, v, omega, key_mask, is_causal, rho, scale=scale, axis_name=length)
+        @partial(jax.shard_map, mesh=mesh, in_specs=(specs,), out_specs=rows, check_vma=False)
+        def run(parts):
+            return attend(**{"omega": None, **parts}, is_causal=is_causal, axis_name=length)
 
-        return run(query, key, value, omega, key_mask, rho, scale)
+        return run(given)
 
     return call

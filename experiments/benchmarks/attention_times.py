@@ -8,15 +8,15 @@ import jax
 import jax.numpy as jnp
 
 from experiments.benchmarks import attention_peers as peers
-from experiments.benchmarks.speed import interleaved
+from experiments.benchmarks.clock import interleaved
 
 PRODUCT = "matrix product"
 Row = Mapping[str, Any]
 
 
 def rounds(length: int, most: int) -> int:
-    """Measured rounds: fewer of the long ones, three at least."""
-    return max(3, min(most, 2**16 // length))
+    """Measured rounds: fewer of the long ones, five at least (three of a small preset)."""
+    return max(min(5, most), min(most, 2**18 // length))
 
 
 def multiplications(length: int, heads: int, dim: int, features: int) -> int:

@@ -1,8 +1,5 @@
 """Time of a transform beside scikit-learn's RBFSampler, and the accuracy of its cosines."""
 
-import statistics
-import time
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -11,23 +8,7 @@ from sklearn.kernel_approximation import RBFSampler
 
 from crt.integrations.sklearn import RandomFeatures
 from crt.trigonometry import cos_sin_pi
-
-
-def interleaved(tasks: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of every task over rounds that run all of them, after one round unmeasured.
-
-    What else the machine does then hits all tasks alike. Every round begins one task later, so that
-    none is always measured in the wake of the same other.
-    """
-    seconds: dict[str, list[float]] = {name: [] for name in tasks}
-    order = list(tasks)
-    for _ in range(repeats + 1):
-        for name in order:
-            start = time.perf_counter()
-            tasks[name]()
-            seconds[name].append(time.perf_counter() - start)
-        order = order[1:] + order[:1]
-    return {name: statistics.median(each[1:]) for name, each in seconds.items()}
+from experiments.benchmarks.clock import interleaved
 
 
 def transform_times(rows: int, dim: int, columns: int, repeats: int) -> dict[str, float]:

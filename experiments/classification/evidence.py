@@ -1,14 +1,16 @@
 """What the paper did: which preparation of the tables, and which reading of TrigRF, fits best."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from experiments.classification.accuracies import of_split
+from experiments.classification.accuracies import Outcome, at_sigma, of_split
+from experiments.classification.presets import PREPARATION, WORDS
 from experiments.classification.printed import ACCURACY, SMALL, SPREAD
 from experiments.classification.protocol.methods import PAPER, READINGS
+from experiments.classification.protocol.work import SIGMAS
 from experiments.data.sheets import SHEETS
 from verification.runs import Finished
 
@@ -17,54 +19,156 @@ OTHERS = tuple(name for name in PAPER if name != "trig")
 CONSISTENT = 0.01
 """A class whose share would differ as much with less than this probability is ruled out."""
 
-Cells = dict[tuple[str, str], tuple[float, float]]
-"""Mean accuracy and mean spread over splits, by set and method."""
+WORDS_ONE_HOT = "one-hot words"
+"""One-hot where a file has words for categories; elsewhere numbers, as they are."""
+UNTUNED = "trig-untuned"
+"""TrigRF as it is defined, at the smallest σ of the grid whatever the validation says."""
+
+WAY = ("part", "draws", "scaling", "encoding")
+CELL = (*WAY, "set")
+"""What units have in common whose splits are taken together."""
+
+
+class Cell(NamedTuple):
+    """Means over the splits of a set and a method; `constant` is a share of them."""
+
+    accuracy: float
+    spread: float
+    constant: float
+
+
+Cells = dict[str, dict[str, Cell]]
+"""By set and method."""
 
 
 def _cells(units: Sequence[Finished]) -> Cells:
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    found: dict[str, dict[str, list[Outcome]]] = {}
     for unit in units:
         for method, each in of_split(unit).items():
-            key = unit.config["set"], method
-            found.setdefault(key, []).append((each.accuracy, each.spread))
-    return {key: tuple(np.mean(values, axis=0).tolist()) for key, values in found.items()}
+            found.setdefault(unit.config["set"], {}).setdefault(method, []).append(each)
+    return {
+        name: {method: _mean(each) for method, each in own.items()} for name, own in found.items()
+    }
 
 
-def _prepared(units: Sequence[Finished]) -> dict[tuple[str, str], list[Finished]]:
-    found: dict[tuple[str, str], list[Finished]] = {}
+def _mean(splits: Sequence[Outcome]) -> Cell:
+    values = [(each.accuracy, each.spread, each.constant) for each in splits]
+    return Cell(*np.mean(values, axis=0).tolist())
+
+
+def _groups(units: Sequence[Finished], *keys: str) -> dict[tuple[Any, ...], list[Finished]]:
+    """The units by what their configuration has under the keys, in the order of the units."""
+    found: dict[tuple[Any, ...], list[Finished]] = {}
     for unit in units:
-        found.setdefault((unit.config["scaling"], unit.config["encoding"]), []).append(unit)
+        found.setdefault(tuple(unit.config[key] for key in keys), []).append(unit)
     return found
 
 
-def preparations(units: Sequence[Finished]) -> list[dict[str, Any]]:
-    """For every preparation: how far accuracies and spreads lie from the printed ones, on average.
+def _encoded(ordinal: Cells, one_hot: Cells) -> Iterator[tuple[str, Cells, bool]]:
+    """The encodings that finished units allow for, and whether the study's tables use them.
 
-    TrigRF is left out. Where a table has no categories, one-hot is ordinal.
+    Sets without categories are ordinal in each.
     """
-    prepared = {key: _cells(own) for key, own in _prepared(units).items()}
-    rows = []
-    for (scaling, encoding), own in prepared.items():
-        cells = {**prepared.get((scaling, "ordinal"), {}), **own}
-        sets = sorted({name for name, _ in cells}, key=list(ACCURACY).index)
-        apart = {name: _apart(cells, name) for name in sets}
-        means = np.mean(list(apart.values()), axis=0).tolist()
-        rows.append(
-            {
-                "scaling": scaling,
-                "encoding": encoding,
-                "accuracy": means[0],
-                "spread": means[1],
-                "sets": {name: each[0] for name, each in apart.items()},
-            }
+    words = {name: own for name, own in one_hot.items() if name in WORDS}
+    for encoding, chosen in (("ordinal", {}), ("one-hot", one_hot), (WORDS_ONE_HOT, words)):
+        if ordinal and (chosen or encoding == "ordinal"):
+            yield encoding, ordinal | chosen, set(chosen) == set(ordinal) & set(WORDS)
+
+
+def preparations(units: Sequence[Finished]) -> list[dict[str, Any]]:
+    """How well every preparation agrees with the printed columns other than TrigRF.
+
+    `accuracy` and `spread` are mean distances from the printed values, `sets` the former by set.
+    `constant` is the share of constant splits in the cells that are printed as such, `varying` in
+    all others. `used` marks the preparation of the study's own tables.
+    """
+    prepared = {key: _cells(own) for key, own in _groups(units, "scaling", "encoding").items()}
+    return [
+        {
+            "scaling": scaling,
+            "encoding": encoding,
+            "used": used and scaling == PREPARATION[0],
+            **_agreement(cells),
+        }
+        for scaling in dict.fromkeys(scaling for scaling, _ in prepared)
+        for encoding, cells, used in _encoded(
+            *(prepared.get((scaling, each), {}) for each in ("ordinal", "one-hot"))
         )
+    ]
+
+
+def _agreement(cells: Cells) -> dict[str, Any]:
+    sets = sorted(cells, key=list(ACCURACY).index)
+    apart = {name: _apart(cells[name], name) for name in sets}
+    accuracy, spread = np.mean(list(apart.values()), axis=0).tolist()
+    shares = {True: [], False: []}
+    for name in sets:
+        for method in OTHERS:
+            shares[SPREAD[name][method] <= SMALL].append(cells[name][method].constant)
+    return {
+        "accuracy": accuracy,
+        "spread": spread,
+        "sets": {name: each[0] for name, each in apart.items()},
+        "constant": float(np.mean(shares[True])) if shares[True] else None,
+        "varying": float(np.mean(shares[False])) if shares[False] else None,
+    }
+
+
+def _apart(own: Mapping[str, Cell], name: str) -> tuple[float, float]:
+    accuracy = [abs(own[method].accuracy - ACCURACY[name][method]) for method in OTHERS]
+    spread = [abs(own[method].spread - SPREAD[name][method]) for method in OTHERS]
+    return float(np.mean(accuracy)), float(np.mean(spread))
+
+
+def constants(units: Sequence[Finished]) -> list[dict[str, Any]]:
+    """The cells that are printed with a spread below 0.05, under every preparation.
+
+    `constant` is the number of `splits` that are constant, `commonest` that of those with as many
+    right answers as the commonest training class. TrigRF is told with and without its conjugate.
+    """
+    rows = []
+    for key, own in _groups(units, *CELL).items():
+        splits = [of_split(unit) for unit in own]
+        printed = [method for method in PAPER if SPREAD[key[-1]][method] <= SMALL]
+        for method in (*printed, "trig-unconjugated"):
+            flat = [split for split in splits if split[method].constant]
+            rows.append(
+                dict(zip(CELL, key, strict=True))
+                | {
+                    "method": method,
+                    "splits": len(splits),
+                    "constant": len(flat),
+                    "commonest": sum(_as_commonest(split, method) for split in flat),
+                }
+            )
     return rows
 
 
-def _apart(cells: Cells, name: str) -> tuple[float, float]:
-    accuracy = [abs(cells[name, method][0] - ACCURACY[name][method]) for method in OTHERS]
-    spread = [abs(cells[name, method][1] - SPREAD[name][method]) for method in OTHERS]
-    return float(np.mean(accuracy)), float(np.mean(spread))
+def _as_commonest(split: Mapping[str, Outcome], method: str) -> bool:
+    return bool(np.isclose(split[method].accuracy, split["majority"].accuracy))
+
+
+def first_class(units: Sequence[Finished]) -> list[dict[str, Any]]:
+    """How often a preparation may owe a constant column to the order of the classes.
+
+    Where all features of a row vanish all classes tie, and `crt.classify` answers with the first.
+    Of the `outcomes` (splits and methods of the paper) so many are `constant`, and so many of those
+    are so at a σ `above` the smallest. At the smallest every kernel is near 1, no feature vanishes,
+    and the commonest class wins by its rows.
+    """
+    rows = []
+    for key, own in _groups(units, *WAY).items():
+        found = [of_split(unit)[method] for unit in own for method in PAPER]
+        flat = [each for each in found if each.constant]
+        rows.append(
+            dict(zip(WAY, key, strict=True))
+            | {
+                "outcomes": len(found),
+                "constant": len(flat),
+                "above": sum(each.sigma > SIGMAS[0] for each in flat),
+            }
+        )
+    return rows
 
 
 def by_chance(rows: Sequence[Mapping[str, Any]], splits: int) -> float:
@@ -84,39 +188,31 @@ def by_chance(rows: Sequence[Mapping[str, Any]], splits: int) -> float:
 def readings(units: Sequence[Finished]) -> list[dict[str, Any]]:
     """TrigRF and GERF as they are defined and as they may be misread, by preparation and set.
 
-    `constant` is the share of splits in which all draws give equally many right answers.
+    `constant` is the share of splits that are constant. `UNTUNED` is TrigRF at the smallest σ.
     """
-    rows = []
-    for unit in units:
-        for method, each in of_split(unit).items():
-            if method in ("trig", "gerf") or method in READINGS:
-                rows.append((unit.config, method, each))
-    keys = dict.fromkeys(
-        (method, config["scaling"], config["encoding"], config["set"], config["draws"])
-        for config, method, _ in rows
-    )
     found = []
-    for key in keys:
-        method, scaling, encoding, name, draws = key
-        own = [
-            each
-            for config, reading, each in rows
-            if key
-            == (reading, config["scaling"], config["encoding"], config["set"], config["draws"])
-        ]
-        found.append(
-            {
-                "reading": method,
-                "scaling": scaling,
-                "encoding": encoding,
-                "set": name,
-                "draws": draws,
-                "accuracy": float(np.mean([each.accuracy for each in own])),
-                "constant": float(np.mean([each.spread < SMALL for each in own])),
-                "sigmas": [each.sigma for each in own],
-            }
-        )
+    for key, own in _groups(units, *CELL).items():
+        splits = [of_split(unit) | {UNTUNED: _untuned(unit)} for unit in own]
+        for method in ("trig", UNTUNED, "gerf", *READINGS):
+            each = [split[method] for split in splits if method in split]
+            if each:
+                mean = _mean(each)
+                found.append(
+                    dict(zip(CELL, key, strict=True))
+                    | {
+                        "reading": method,
+                        "accuracy": mean.accuracy,
+                        "spread": mean.spread,
+                        "constant": mean.constant,
+                        "sigmas": [one.sigma for one in each],
+                    }
+                )
     return found
+
+
+def _untuned(unit: Finished) -> Outcome:
+    result = unit.result
+    return at_sigma(0, result["methods"]["trig"], unit.config["draws"], result["sizes"]["test"])
 
 
 def _chance(right: np.ndarray, count: int) -> float:

@@ -12,6 +12,8 @@ from experiments.classification.protocol.methods import BEYOND, PAPER
 from experiments.classification.verdicts import averages, judge
 from verification.runs import Finished
 
+BASE = "oprf"
+"""The method that the paper recommends; the others are compared with it."""
 SHOWN = (*PAPER, *BEYOND, "exact", "majority")
 
 
@@ -27,19 +29,22 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
         by_set.setdefault(row["set"], {})[row["method"]] = row
     stand_ins = any(unit.config["origin"]["stand_in"] for unit in finished)
     real = [] if stand_ins else prepared
+    shares = evidence.shares([] if stand_ins else parts.get("shares", []))
     return {
-        "preparation": list(PREPARATION),
+        "preparation": [PREPARATION[0], evidence.WORDS_ONE_HOT],
         "accuracy": rows,
         "average": averages(by_set, SHOWN) if by_set else {},
         "ranks": _ranks(by_set),
-        "pairs": ranking.pairs(by_set, PAPER, _test_shares(table)) if len(by_set) > 1 else [],
+        "against": _against(by_set, _test_shares(table)),
         "preparations": evidence.preparations(real),
         "by_chance": evidence.by_chance(rows, size.few_splits),
+        "constants": evidence.constants([] if stand_ins else [*table, *prepared]),
+        "first_class": evidence.first_class([*table, *prepared]),
         "readings": evidence.readings([*table, *prepared]),
-        "shares": evidence.shares([] if stand_ins else parts.get("shares", [])),
+        "shares": shares,
         "convergence": [row for unit in parts.get("convergence", []) for row in _converged(unit)],
         "printed": {"accuracy": ACCURACY, "spread": SPREAD, "average": AVERAGE},
-        "verdicts": judge(by_set, stand_ins),
+        "verdicts": judge(by_set, shares, stand_ins),
     }
 
 
@@ -57,10 +62,17 @@ def _ranks(by_set: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "ours": ranking.average_ranks(ours, PAPER),
         "printed": ranking.average_ranks(printed, PAPER),
+        "base": BASE,
         "critical_difference": ranking.critical_difference(len(PAPER), len(by_set)),
+        "control_difference": ranking.control_difference(len(PAPER), len(by_set)),
+        "wilcoxon_floor": ranking.wilcoxon_floor(len(PAPER), len(by_set)),
         "friedman": ranking.friedman(ours, PAPER),
         "sets": len(by_set),
     }
+
+
+def _against(by_set: Mapping[str, Mapping[str, Any]], shares: Mapping[str, float]) -> list[dict]:
+    return ranking.against(by_set, PAPER, BASE, shares) if len(by_set) > 1 else []
 
 
 def _converged(unit: Finished) -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
-"""Which method is better: average ranks over sets, critical difference, paired tests."""
+"""Which method is better: average ranks over sets, critical differences, paired tests."""
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import stats
+
+from experiments.classification.accuracies import half_widths
 
 ALPHA = 0.05
 
@@ -24,6 +25,22 @@ def critical_difference(methods: int, sets: int) -> float:
     """Nemenyi: average ranks that differ by less are not told apart at 5 %."""
     quantile = float(stats.studentized_range.ppf(1 - ALPHA, methods, np.inf)) / math.sqrt(2)
     return quantile * math.sqrt(methods * (methods + 1) / (6 * sets))
+
+
+def control_difference(methods: int, sets: int) -> float:
+    """Bonferroni and Dunn: a method whose rank differs by less from one given method's, is not told
+    apart from that at 5 %. Only `methods` - 1 pairs are looked at, so it is below Nemenyi's."""
+    quantile = float(stats.norm.isf(ALPHA / 2 / (methods - 1)))
+    return quantile * math.sqrt(methods * (methods + 1) / (6 * sets))
+
+
+def wilcoxon_floor(methods: int, sets: int) -> float:
+    """The least p of Wilcoxon's test over sets after Holm, with one method against all others.
+
+    All differences of one sign have probability 2/2^sets. Seven comparisons on eight sets have the
+    floor 7/128 > 5 %: there the test cannot decide, however clear the matter is.
+    """
+    return min(1.0, (methods - 1) * 2.0 ** (1 - sets))
 
 
 def friedman(table: Table, methods: Sequence[str]) -> float:
@@ -52,27 +69,62 @@ def paired(one: Sequence[float], other: Sequence[float], test_share: float) -> f
     return float(2 * stats.t.sf(abs(t), len(differences) - 1))
 
 
-def pairs(
+def against(
     rows: Mapping[str, Mapping[str, Mapping[str, Any]]],
     methods: Sequence[str],
+    base: str,
     test_shares: Mapping[str, float],
 ) -> list[dict[str, Any]]:
-    """Every two methods: mean difference, sets in which one is better at 5 %, Wilcoxon over sets.
+    """Every other method against `base`: mean difference, sets won and lost, Wilcoxon over sets.
 
-    `rows` are those of `accuracies.rows` by set and method. Wilcoxon's p is corrected by Holm for
-    the number of pairs; with eight sets no p below 1/128 can be had.
+    `confidence` is half of the difference's 95 % interval over splits, of these sets alone.
+
+    `rows` are those of `accuracies.rows` by set and method. `better` and `worse` count the sets in
+    which the paired test over splits decides at 5 % after Holm's correction for all sets and
+    methods; `better_alone` and `worse_alone` are the same counts without a correction. Wilcoxon's p
+    is corrected by Holm for the number of methods, see `wilcoxon_floor`.
     """
-    found = []
-    for one, other in combinations(methods, 2):
-        differences, better, worse = [], 0, 0
-        for name, row in rows.items():
-            apart = row[one]["accuracy"] - row[other]["accuracy"]
-            chance = paired(row[one]["splits"], row[other]["splits"], test_shares[name])
-            better += chance < ALPHA and apart > 0
-            worse += chance < ALPHA and apart < 0
-            differences.append(apart)
-        chance = float(stats.wilcoxon(differences).pvalue) if any(differences) else 1.0
-        found.append({"one": one, "other": other, "difference": float(np.mean(differences)),
-                      "better": better, "worse": worse, "wilcoxon": chance})  # fmt: skip
-    corrected = holm([row["wilcoxon"] for row in found])
-    return [row | {"holm": each} for row, each in zip(found, corrected, strict=True)]
+    others = [name for name in methods if name != base]
+    chances = [
+        paired(row[name]["splits"], row[base]["splits"], test_shares[place])
+        for name in others
+        for place, row in rows.items()
+    ]
+    apart = {
+        name: [row[name]["accuracy"] - row[base]["accuracy"] for row in rows.values()]
+        for name in others
+    }
+    alone, corrected = (np.reshape(each, (len(others), -1)) for each in (chances, holm(chances)))
+    signed = [float(stats.wilcoxon(each).pvalue) if any(each) else 1.0 for each in apart.values()]
+    return [
+        {
+            "method": name,
+            "difference": float(np.mean(apart[name])),
+            "confidence": _reach(rows, name, base, test_shares),
+            **_decided(apart[name], corrected[k], ""),
+            **_decided(apart[name], alone[k], "_alone"),
+            "wilcoxon": signed[k],
+            "holm": each,
+        }
+        for k, (name, each) in enumerate(zip(others, holm(signed), strict=True))
+    ]
+
+
+def _reach(
+    rows: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    one: str,
+    other: str,
+    test_shares: Mapping[str, float],
+) -> float:
+    splits = [np.subtract(row[one]["splits"], row[other]["splits"]) for row in rows.values()]
+    share = float(np.mean([test_shares[name] for name in rows]))
+    return half_widths(np.mean(splits, axis=0).tolist(), share)[0]
+
+
+def _decided(apart: Sequence[float], chances: np.ndarray, ending: str) -> dict[str, int]:
+    """Sets in which a test decides at 5 %, by the sign of the difference."""
+    sure = chances < ALPHA
+    return {
+        f"better{ending}": int(np.sum(sure & (np.asarray(apart) > 0))),
+        f"worse{ending}": int(np.sum(sure & (np.asarray(apart) < 0))),
+    }

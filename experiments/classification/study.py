@@ -15,7 +15,7 @@ from experiments.classification.gather import gather, show
 from experiments.classification.presets import CATEGORICAL, PREPARATION, PRESETS, SETS, WORDS, Size
 from experiments.classification.protocol import work
 from experiments.classification.protocol.methods import BEYOND, OF_TRIG, PAPER, UNCONJUGATED
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import FEATURE_ROOMS, Experiment, Origins
 from experiments.experiment import main as run
 from verification.runs import Unit
 
@@ -94,8 +94,7 @@ EXPERIMENT = Experiment(
     gather=gather,
     show=show,
     rooms=(
-        "crt/mechanisms",
-        *(f"crt/{name}.py" for name in ("formulas", "parameters", "projections", "statistics")),
+        *FEATURE_ROOMS,
         *(f"crt/{name}.py" for name in ("estimate", "regression", "sweep")),
         *(f"experiments/data/{name}.py" for name in ("encodings", "sheets", "tables")),
         "experiments/classification/protocol",

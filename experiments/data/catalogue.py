@@ -101,3 +101,6 @@ MRPC = File(
     "a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784",
 )
 """The test split of the Microsoft Research Paraphrase Corpus."""
+
+EVERY = (*(file for files in FILES.values() for file in files), WIKITEXT, MRPC)
+"""All of them: their hosts are the ones that are asked."""

@@ -4,6 +4,7 @@ import functools
 import gzip
 import hashlib
 import os
+import sys
 import threading
 import time
 import zlib
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 import pooch
 import requests
 
-from experiments.data.catalogue import FILES, WIKITEXT, File
+from experiments.data.catalogue import EVERY, File
 from experiments.data.errors import DataError, Unreachable
 
 CHECKOUT = Path(__file__).resolve().parents[2] / "data"
@@ -60,13 +61,20 @@ def _read(path: Path, file: File) -> bytes:
 
 
 def _cached(file: File) -> bytes:
-    """From the cache, which holds files unzipped; downloaded first if it is not there."""
+    """From the cache, which holds files unzipped; downloaded first if it is not there whole."""
     # Pooch reports every download; the one line about stand-ins is all that is wanted here.
     pooch.get_logger().setLevel("ERROR")
-    folder = pooch.os_cache(CACHE)
-    wanted = folder / file.path.removesuffix(".gz")
-    if not wanted.exists() and host(file.url) not in reachable():
-        raise Unreachable(f"{file.url} cannot be reached")
+    wanted = pooch.os_cache(CACHE) / file.path.removesuffix(".gz")
+    damaged = None
+    if wanted.exists():
+        try:
+            return _read(wanted, file)
+        except DataError as error:
+            damaged = error
+    if host(file.url) not in reachable():
+        raise damaged or Unreachable(f"{file.url} cannot be reached")
+    if damaged:
+        print(f"{damaged}, from where it is downloaded again", file=sys.stderr)
     try:
         found = pooch.retrieve(
             file.url,
@@ -75,12 +83,15 @@ def _cached(file: File) -> bytes:
             path=wanted.parent,
             downloader=_download,
         )
-    except (requests.RequestException, OSError) as error:
-        raise Unreachable(f"{file.url} cannot be downloaded: {error}") from error
-    except (ValueError, EOFError, zlib.error) as error:
+    except requests.RequestException as error:
+        raise damaged or Unreachable(f"{file.url} cannot be downloaded: {error}") from error
+    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(
             f"{file.url} has changed: its content is not the one with sha256 {file.sha256[:12]}…"
         ) from error
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise DataError(f"{wanted} cannot be written: {why}; CRT_DATA may name a folder") from error
     return Path(found).read_bytes()
 
 
@@ -105,7 +116,7 @@ def reachable() -> frozenset[str]:
             requests.head(url, timeout=PATIENCE)
             answered.add(host(url))
 
-    urls = {host(file.url): file.url for files in (*FILES.values(), (WIKITEXT,)) for file in files}
+    urls = {host(file.url): file.url for file in EVERY}
     asking = [threading.Thread(target=ask, args=(url,), daemon=True) for url in urls.values()]
     deadline = time.monotonic() + PATIENCE
     for thread in asking:

@@ -1,7 +1,11 @@
 """`migration`: what differs from performer-pytorch, fast_attention and RBFSampler, in numbers.
 
-Each row plants one habit of those libraries into textbook FAVOR+ or takes the library itself, and
-says what it changes. The table of docs/migrating.md is made of them. Under a minute.
+Each row plants one habit of those libraries into textbook FAVOR+, or takes the library itself, and
+says what it changes, with the same inputs and the same projections on both sides. The table of
+docs/migrating.md is made of them. Under a minute.
+
+Queries and keys are normal with standard deviation ¾ in heads of 16, and M = 1024: there FAVOR++ is
+closer to softmax than a uniform average of the values, whose error is shown beside it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +19,15 @@ from sklearn.kernel_approximation import RBFSampler
 
 import crt
 from crt.integrations.sklearn import RandomFeatures
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import FEATURE_ROOMS, Experiment, Origins
 from experiments.experiment import main as run
 from experiments.migration import textbook
+from experiments.migration.operations import multiplications
 from verification.runs import Finished, Unit
 
-DIM, FEATURES = 64, 256
+DIM, FEATURES, SCALE = 16, 1024, 0.75
+COLUMNS = 256
+SIDES = ("theirs", "ours", "uniform")
 
 
 @dataclass(frozen=True)
@@ -45,93 +52,176 @@ def rms(one: Any, other: Any) -> float:
     return float(np.sqrt(np.mean((one - other) ** 2) / np.mean(other**2)))
 
 
-def _tokens(length: int, seed: int) -> tuple[np.ndarray, ...]:
-    """q, k, v (L, 64) and ω (256, 64), all standard normal."""
-    draw = np.random.default_rng(seed)
-    return *draw.standard_normal((3, length, DIM)), draw.standard_normal((FEATURES, DIM))
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """q, k, v (L, 16) and orthogonal ω (1024, 16) of one draw, for every attention of it alike."""
+
+    q: np.ndarray
+    k: np.ndarray
+    v: np.ndarray
+    omega: np.ndarray
+
+    def textbook(self, epsilon: float = 0.0, **given: Any) -> np.ndarray:
+        """FAVOR+ with what the libraries add to it."""
+        return textbook.attend(self.q, self.k, self.v, self.omega, epsilon, **given)
+
+    def ours(self, mechanism: str = "pos", **given: Any) -> np.ndarray:
+        """The same by `crt`, in float32."""
+        arrays = (jnp.asarray(x, jnp.float32)[None, :, None] for x in (self.q, self.k, self.v))
+        drawn = jnp.asarray(self.omega, jnp.float32)
+        out = crt.FavorAttention(FEATURES, mechanism)(*arrays, drawn, **given)  # pyright: ignore
+        return np.asarray(out)[0, :, 0]
+
+    def softmax(self) -> np.ndarray:
+        logits = self.q @ self.k.T / DIM**0.5
+        rows = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return rows @ self.v / rows.sum(axis=1, keepdims=True)
+
+
+def tokens(config: Mapping[str, Any]) -> Tokens:
+    draw = np.random.default_rng(config["seed"])
+    q, k, v = draw.standard_normal((3, config["length"], DIM))
+    omega = crt.projections.orthogonal(jax.random.key(config["seed"]), FEATURES, DIM)
+    return Tokens(SCALE * q, SCALE * k, v, np.asarray(omega, np.float64))
+
+
+def against_softmax(of: Tokens, **outputs: np.ndarray) -> dict[str, float]:
+    """Errors against exact softmax, that of a uniform average of the values among them."""
+    exact = of.softmax()
+    outputs["uniform"] = np.broadcast_to(of.v.mean(axis=0), exact.shape)
+    return {who: rms(each, exact) for who, each in outputs.items()}
 
 
 def raw_qr(config: Mapping[str, Any]) -> dict[str, float]:
     """Mean of exp(ω·u)/e^{1/2} - 1 along u = (1, …, 1)/4 at d = 16: 0 for unbiased features."""
-    draw, u = np.random.default_rng(config["seed"]), np.full(16, 0.25)
-    means = {
-        name: float(np.mean(np.exp(made(draw, config["blocks"], 16) @ u - 0.5)) - 1)
-        for name, made in (("theirs", textbook.raw_qr), ("ours", textbook.haar))
+    keys = jax.random.split(jax.random.key(config["seed"]), config["blocks"])
+    omega = jax.vmap(lambda key: crt.projections.orthogonal(key, DIM, DIM))(keys)
+    ours, u = np.asarray(omega, np.float64), np.full(DIM, 0.25)
+    return {
+        who: float(np.mean(np.exp(each @ u - 0.5)) - 1)
+        for who, each in (("theirs", textbook.raw_signs(ours)), ("ours", ours))
     }
-    omega = jax.vmap(lambda key: crt.projections.orthogonal(key, 16, 16))(
-        jax.random.split(jax.random.key(config["seed"]), config["blocks"])
-    )
-    return means | {"ours": float(jnp.mean(jnp.exp(omega @ u.astype(np.float32) - 0.5)) - 1)}
 
 
 def epsilon(config: Mapping[str, Any]) -> dict[str, float]:
     """Change of the output by ε in every feature, relative to the estimate without it."""
-    q, k, v, omega = _tokens(config["length"], config["seed"])
-    exact = textbook.attend(q, k, v, omega)
-    theirs = rms(textbook.attend(q, k, v, omega, config["epsilon"]), exact)
-    attend = crt.FavorAttention(FEATURES, "pos")
-    rows = (jnp.asarray(each, jnp.float32)[None, :, None] for each in (q, k, v))
-    out = attend(*rows, jnp.asarray(omega, jnp.float32))  # pyright: ignore[reportCallIssue]
-    return {"theirs": theirs, "ours": rms(out[0, :, 0], exact)}
+    of = tokens(config)
+    exact = of.textbook()
+    return {"theirs": rms(of.textbook(config["epsilon"]), exact), "ours": rms(of.ours(), exact)}
 
 
 def masks(config: Mapping[str, Any]) -> dict[str, float]:
     """Half of the keys padded: values set to 0 while the keys still count, against leaving out."""
-    q, k, v, omega = _tokens(config["length"], config["seed"])
+    of = tokens(config)
     half = config["length"] // 2
-    exact = textbook.attend(q, k[:half], v[:half], omega)
-    shown = np.arange(len(k)) < half
-    theirs = textbook.attend(q, k, v * shown[:, None], omega)
-    attend = crt.FavorAttention(FEATURES, "pos")
-    rows = (jnp.asarray(each, jnp.float32)[None, :, None] for each in (q, k, v))
-    drawn, mask = jnp.asarray(omega, jnp.float32), jnp.asarray(shown)[None]
-    out = attend(*rows, drawn, mask)  # pyright: ignore[reportCallIssue]
-    return {"theirs": rms(theirs, exact), "ours": rms(out[0, :, 0], exact)}
+    shown = np.arange(len(of.k)) < half
+    exact = Tokens(of.q, of.k[:half], of.v[:half], of.omega).textbook()
+    theirs = Tokens(of.q, of.k, of.v * shown[:, None], of.omega).textbook()
+    ours = of.ours(key_mask=jnp.asarray(shown)[None])
+    return {"theirs": rms(theirs, exact), "ours": rms(ours, exact)}
 
 
 def causality(config: Mapping[str, Any]) -> dict[str, float]:
-    """Change of all earlier outputs when the last key turns towards a projection, ε = 1e-6."""
-    q, k, v, omega = _tokens(config["length"], config["seed"])
-    moved = k.copy()
-    moved[-1] = np.linalg.norm(k[-1]) / np.linalg.norm(omega[0]) * omega[0]
-    one, other = (textbook.attend(q, each, v, omega, 1e-6, True)[:-1] for each in (moved, k))
-    attend = crt.FavorAttention(FEATURES, "pos")
-
-    def ours(keys: np.ndarray) -> np.ndarray:
-        rows = (jnp.asarray(each, jnp.float32)[None, :, None] for each in (q, keys, v))
-        drawn = jnp.asarray(omega, jnp.float32)
-        return np.asarray(attend(*rows, drawn, is_causal=True))[:, :-1]  # pyright: ignore
-
-    return {"theirs": rms(one, other), "ours": rms(ours(moved), ours(k))}
-
-
-def softmax_error(config: Mapping[str, Any]) -> dict[str, float]:
-    """Output error against exact softmax at half scale: FAVOR+ with ε = 1e-4, and FAVOR++."""
-    q, k, v, omega = _tokens(config["length"], config["seed"])
-    q, k = q / 2, k / 2
-    logits = q @ k.T / DIM**0.5
-    rows = np.exp(logits - logits.max(axis=1, keepdims=True))
-    exact = rows @ v / rows.sum(axis=1, keepdims=True)
-    attend = crt.FavorAttention(FEATURES)
-    drawn = attend.sample(jax.random.key(config["seed"]), DIM)
-    arrays = (jnp.asarray(each, jnp.float32)[None, :, None] for each in (q, k, v))
-    out = attend(*arrays, drawn)  # pyright: ignore[reportCallIssue]
-    theirs = textbook.attend(q, k, v, omega, 1e-4)
-    return {"theirs": rms(theirs, exact), "ours": rms(out[0, :, 0], exact)}
+    """Change of all earlier outputs when the last key turns towards a projection, and grows."""
+    of = tokens(config)
+    k = of.k.copy()
+    k[-1] = 3 * np.linalg.norm(k[-1]) / np.linalg.norm(of.omega[0]) * of.omega[0]
+    moved = Tokens(of.q, k, of.v, of.omega)
+    theirs, ours = (
+        [call(each)[:-1] for each in (moved, of)]
+        for call in (
+            lambda each: each.textbook(config["epsilon"], is_causal=True),
+            lambda each: each.ours(is_causal=True),
+        )
+    )
+    return {"theirs": rms(*theirs), "ours": rms(*ours)}
 
 
-def rbf_sampler(config: Mapping[str, Any]) -> dict[str, float]:
-    """Kernel error at 256 columns: random phases, and pairs of cosine and sine, orthogonal."""
-    x = np.random.default_rng(config["seed"]).standard_normal((200, 16)) / 4
+def mechanism(config: Mapping[str, Any]) -> dict[str, float]:
+    """Error of the output against softmax: FAVOR+ and FAVOR++, ω the same, nothing added."""
+    of = tokens(config)
+    return against_softmax(of, theirs=of.ours("pos"), ours=of.ours("oprf"))
+
+
+def epsilon_error(config: Mapping[str, Any]) -> dict[str, float]:
+    """Error of FAVOR+ against softmax with ε in every feature, and without."""
+    of = tokens(config)
+    return against_softmax(of, theirs=of.textbook(config["epsilon"]), ours=of.ours())
+
+
+def renormalisation(config: Mapping[str, Any]) -> dict[str, float]:
+    """Error of FAVOR+ against softmax without a denominator, and with it."""
+    of = tokens(config)
+    return against_softmax(of, theirs=of.textbook(renormalize=False), ours=of.ours())
+
+
+def redraw(config: Mapping[str, Any]) -> dict[str, float]:
+    """Share of the projections' entries that differ when one step of one layer is done again."""
+    hidden = np.random.default_rng(config["seed"])
+    attend, key = crt.FavorAttention(FEATURES), jax.random.key(config["seed"])
+    pairs = {
+        "theirs": [hidden.standard_normal((FEATURES, DIM)) for _ in range(2)],
+        "ours": [attend.redraw(key, DIM, step=7, layer=1, head=0) for _ in range(2)],
+    }
+    return {who: float(np.mean(np.asarray(a) != np.asarray(b))) for who, (a, b) in pairs.items()}
+
+
+def decoding(config: Mapping[str, Any]) -> dict[str, float]:
+    """Multiplications for one more token after the others: all of them again, or one step."""
+    attend, length = crt.FavorAttention(FEATURES), config["tokens"]
+    omega = attend.sample(jax.random.key(config["seed"]), DIM)
+    whole = jnp.zeros((1, length, 1, DIM))
+    state, token = attend.init_state(1, 1, DIM), whole[:, 0]
+
+    def again(x: jax.Array) -> jax.Array:
+        return attend(x, x, x, omega, is_causal=True, rho=0.5)
+
+    def step(state: Any, x: jax.Array) -> Any:
+        return attend.step(state, x, x, x, omega, rho=0.5)
+
+    return {
+        "theirs": float(multiplications(again, whole)),
+        "ours": float(multiplications(step, state, token)),
+    }
+
+
+def _kernel_error(estimate: np.ndarray, x: np.ndarray) -> float:
     squares = np.sum((x[:, None] - x[None, :]) ** 2, axis=-1)
-    exact, shared = np.exp(-squares / 2), {"gamma": 0.5, "n_components": FEATURES}
-    found = {}
-    for name, made in (
-        ("theirs", RBFSampler(**shared, random_state=config["seed"])),
-        ("ours", RandomFeatures("trig", orthogonal=True, **shared, random_state=config["seed"])),
-    ):
+    exact = np.exp(-squares / 2)
+    return float(np.linalg.norm(estimate - exact) / np.linalg.norm(exact))
+
+
+def _points(config: Mapping[str, Any]) -> np.ndarray:
+    return np.random.default_rng(config["seed"]).standard_normal((200, DIM)) / 4
+
+
+def phases(config: Mapping[str, Any]) -> dict[str, float]:
+    """Kernel error at 256 columns: a random phase each, or pairs on the first half of the ω."""
+    x = _points(config)
+    made = RBFSampler(gamma=0.5, n_components=COLUMNS, random_state=config["seed"])
+    columns = made.fit_transform(x)
+    omega = jnp.asarray(made.random_weights_.T[: COLUMNS // 2], jnp.float32)
+    rows = jnp.asarray(x, jnp.float32)
+    ours = crt.estimate_kernel(crt.TrigRF(), omega, rows, rows)
+    return {
+        "theirs": _kernel_error(columns @ columns.T, x),
+        "ours": _kernel_error(np.asarray(ours, np.float64), x),
+    }
+
+
+def orthogonality(config: Mapping[str, Any]) -> dict[str, float]:
+    """Kernel error at 256 columns, pairs on both sides: independent and orthogonal ω."""
+    x, found = _points(config), {}
+    for who, orthogonal in (("theirs", False), ("ours", True)):
+        made = RandomFeatures(
+            "trig",
+            gamma=0.5,
+            n_components=COLUMNS,
+            orthogonal=orthogonal,
+            random_state=config["seed"],
+        )
         columns = np.asarray(made.fit_transform(x), np.float64)
-        found[name] = float(np.linalg.norm(columns @ columns.T - exact) / np.linalg.norm(exact))
+        found[who] = _kernel_error(columns @ columns.T, x)
     return found
 
 
@@ -145,43 +235,62 @@ class Point:
     more: tuple[tuple[str, Any], ...] = ()
 
 
+BOTH, PYTORCH, GOOGLE, SKLEARN = (
+    "performer-pytorch, fast_attention",
+    "performer-pytorch",
+    "fast_attention",
+    "RBFSampler",
+)
 POINTS = {
-    "raw-qr": Point(
-        "performer-pytorch, fast_attention",
-        "bias of the kernel from QR without its signs, d = 16, along (1, …, 1)",
-        raw_qr,
-    ),
+    "raw-qr": Point(BOTH, "bias of the kernel from QR without its signs, along (1, …, 1)", raw_qr),
     "epsilon-4": Point(
-        "performer-pytorch",
-        "change of the output by ε = 1e-4 in every feature, d = 64",
-        epsilon,
-        (("epsilon", 1e-4),),
+        BOTH, "change of the output by ε = 1e-4 in every feature", epsilon, (("epsilon", 1e-4),)
     ),
     "epsilon-6": Point(
-        "fast_attention",
-        "change of the output by ε = 1e-6 in every feature, d = 64",
+        "fast_attention (TensorFlow)",
+        "change of the output by ε = 1e-6 in every feature",
         epsilon,
         (("epsilon", 1e-6),),
     ),
     "masks": Point(
-        "performer-pytorch",
+        PYTORCH,
         "error of the output with half of the keys padded: values zeroed, keys counted",
         masks,
     ),
+    "redraw": Point(
+        PYTORCH,
+        "share of projections that change when a step is done again: hidden generator, `redraw`",
+        redraw,
+    ),
+    "decoding": Point(
+        PYTORCH,
+        "multiplications for the last of 256 tokens: the causal call on all again, `step`",
+        decoding,
+        (("tokens", 256),),
+    ),
     "causality": Point(
-        "fast_attention",
-        "change of earlier outputs by a later key: one stabiliser for all keys, and ε",
+        GOOGLE,
+        "change of earlier outputs by a later key: one stabiliser for all keys, beside ε = 1e-4",
         causality,
+        (("epsilon", 1e-4),),
     ),
-    "softmax": Point(
-        "performer-pytorch",
-        "error against exact softmax at M = 256, inputs of scale ½: FAVOR+, and FAVOR++",
-        softmax_error,
+    "mechanism": Point(BOTH, "error against softmax: FAVOR+, FAVOR++", mechanism),
+    "epsilon-error": Point(
+        BOTH,
+        "error of FAVOR+ against softmax: ε = 1e-4 in every feature, none",
+        epsilon_error,
+        (("epsilon", 1e-4),),
     ),
-    "rbf-sampler": Point(
-        "RBFSampler",
-        "error of the Gaussian kernel matrix at 256 columns",
-        rbf_sampler,
+    "renormalisation": Point(
+        GOOGLE,
+        "error of FAVOR+ against softmax: `renormalize_attention=False`, a denominator",
+        renormalisation,
+    ),
+    "phases": Point(
+        SKLEARN, "error of the Gaussian kernel, 256 columns: random phases, pairs", phases
+    ),
+    "orthogonality": Point(
+        SKLEARN, "the same with pairs: independent ω, orthogonal ω", orthogonality
     ),
 }
 
@@ -205,16 +314,25 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
     for name, point in POINTS.items():
         own = [each.result for each in finished if each.config["point"] == name]
         if own:
-            means = {who: float(np.mean([each[who] for each in own])) for who in ("theirs", "ours")}
+            means = {
+                who: float(np.mean([each[who] for each in own])) for who in SIDES if who in own[0]
+            }
             rows.append({"point": name, "source": point.source, "what": point.what, **means})
     return {"rows": rows}
 
 
+def _shown(number: float | None) -> str:
+    """Two digits; whole numbers from 100 on as they are."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+
+
 def table(numbers: Mapping[str, Any]) -> str:
     """The rows as a table in Markdown."""
-    lines = ["| from | what | there | here |", "|---|---|---|---|"]
+    lines = ["| from | what | there | here | uniform average |", "|---|---|---|---|---|"]
     for row in numbers["rows"]:
-        shown = (f"{row[who]:.2g}" for who in ("theirs", "ours"))
+        shown = (_shown(row.get(who)) for who in SIDES)
         lines.append(f"| {row['source']} | {row['what']} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
@@ -228,7 +346,12 @@ EXPERIMENT = Experiment(
     units,
     gather,
     table,
-    ("crt", "experiments/migration"),
+    (
+        *FEATURE_ROOMS,
+        *("crt/attention", "crt/estimate.py", "crt/sweep.py"),
+        *("crt/integrations/feature_map.py", "crt/integrations/sklearn.py"),
+        "experiments/migration",
+    ),
 )
 
 

@@ -6,19 +6,15 @@ from jaxtyping import Float
 Rows = Float[np.ndarray, "l d"]
 
 
-def raw_qr(draw: np.random.Generator, blocks: int, dim: int) -> Float[np.ndarray, "b d d"]:
-    """Orthogonal rows of chi-distributed length, with the signs that QR happens to give."""
-    normal = draw.standard_normal((2, blocks, dim, dim))
-    lengths = np.linalg.norm(normal[1], axis=-1, keepdims=True)
-    return lengths * np.swapaxes(np.linalg.qr(normal[0])[0], 1, 2)
+def raw_signs(omega: Float[np.ndarray, "b d d"]) -> Float[np.ndarray, "b d d"]:
+    """Orthogonal projections (rows) with the signs that a QR happens to give in place of theirs.
 
-
-def haar(draw: np.random.Generator, blocks: int, dim: int) -> Float[np.ndarray, "b d d"]:
-    """The same with every column of Q multiplied by the sign of R's diagonal."""
-    normal = draw.standard_normal((2, blocks, dim, dim))
-    q, r = np.linalg.qr(normal[0])
-    q = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]
-    return np.linalg.norm(normal[1], axis=-1, keepdims=True) * np.swapaxes(q, 1, 2)
+    A QR of G and a QR of its sign-corrected Q give the same Q, for their reflections see the same
+    directions: this is what the libraries would have drawn from the same numbers.
+    """
+    lengths = np.linalg.norm(omega, axis=-1, keepdims=True)
+    directions = np.swapaxes(omega / lengths, 1, 2)
+    return lengths * np.swapaxes(np.linalg.qr(directions)[0], 1, 2)
 
 
 def features(x: Rows, omega: Rows, per_row: bool, epsilon: float) -> Float[np.ndarray, "l m"]:
@@ -33,9 +29,18 @@ def features(x: Rows, omega: Rows, per_row: bool, epsilon: float) -> Float[np.nd
 
 
 def attend(
-    q: Rows, k: Rows, v: Rows, omega: Rows, epsilon: float = 0.0, is_causal: bool = False
+    q: Rows,
+    k: Rows,
+    v: Rows,
+    omega: Rows,
+    epsilon: float = 0.0,
+    is_causal: bool = False,
+    renormalize: bool = True,
 ) -> Rows:
-    """Textbook FAVOR+: a stabiliser for each query, one for all keys, and ε in every feature."""
-    matrix = features(q, omega, True, epsilon) @ features(k, omega, False, epsilon).T
+    """Textbook FAVOR+: a stabiliser for each query, one for all keys, and ε in every feature.
+
+    With `renormalize` false there is no denominator, as in fast_attention.
+    """
+    matrix = features(q, omega, True, epsilon) @ features(k, omega, False, epsilon).T / len(omega)
     matrix = np.tril(matrix) if is_causal else matrix
-    return matrix @ v / np.sum(matrix, axis=1, keepdims=True)
+    return matrix @ v / (np.sum(matrix, axis=1, keepdims=True) if renormalize else 1)

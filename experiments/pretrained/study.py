@@ -8,7 +8,8 @@ paraphrase is still closer than a sentence of another pair. ρ is calibrated on 
 It needs the extras bench and flax.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,15 +20,18 @@ from flax import nnx
 
 import crt
 from crt.integrations.flax import convert
+from experiments.data.catalogue import MRPC, WIKITEXT
 from experiments.data.errors import DataError, Unreachable
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import FEATURE_ROOMS, Experiment, Origins
 from experiments.experiment import main as run
 from experiments.pretrained import bert, minilm, mrpc, wikitext
-from verification.runs import Finished, Unit
+from verification.runs import Finished, Unit, digest
 
 LENGTH = 64
 """Tokens of a sentence, cut or padded."""
 NAMES = {"pos": "FAVOR+", "oprf": "FAVOR++"}
+FILES = {file.path: file.sha256 for file in (MRPC, WIKITEXT)} | minilm.SHA256
+"""What is read, text and model, with the hashes that it is compared with."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,9 @@ PRESETS = {
 
 def units(size: Size, origins: Origins) -> list[Unit]:
     """The exact model, and one unit for every mechanism, M and draw."""
+    shared = {"pairs": size.pairs, "files": digest(FILES)}
     return [
-        Unit("exact softmax", {"kind": "exact", "pairs": size.pairs, "seed": 0}, exact),
+        Unit("exact softmax", {"kind": "exact", "seed": 0, **shared}, exact),
         *(
             Unit(
                 f"{NAMES[name]}, M = {features}, draw {seed}",
@@ -57,8 +62,8 @@ def units(size: Size, origins: Origins) -> list[Unit]:
                     "kind": "converted",
                     "mechanism": name,
                     "features": features,
-                    "pairs": size.pairs,
                     "seed": seed,
+                    **shared,
                 },
                 converted,
             )
@@ -69,15 +74,32 @@ def units(size: Size, origins: Origins) -> list[Unit]:
     ]
 
 
-def _sentences(pairs: int) -> tuple[jax.Array, jax.Array]:
-    """Token ids and mask of both sentences of every pair, first ones first."""
+@contextmanager
+def _at_hand() -> Iterator[None]:
+    """What is missing ends the run with its sentence."""
     try:
-        rows = mrpc.pairs(pairs)
-        sentences = [one for one, _ in rows] + [other for _, other in rows]
-        ids, mask = minilm.tokenize(sentences, LENGTH)
+        yield
     except (Unreachable, minilm.MissingModelError) as error:
         raise DataError(str(error).removesuffix(".")) from error
+
+
+@_at_hand()
+def _sentences(pairs: int) -> tuple[jax.Array, jax.Array]:
+    """Token ids and mask of both sentences of every pair, first ones first."""
+    rows = mrpc.pairs(pairs)
+    sentences = [one for one, _ in rows] + [other for _, other in rows]
+    ids, mask = minilm.tokenize(sentences, LENGTH)
     return jnp.asarray(ids), jnp.asarray(mask)
+
+
+@_at_hand()
+def _examples() -> tuple[jax.Array, jax.Array]:
+    """Token ids and mask of paragraphs for the calibration."""
+    ids, mask = minilm.tokenize(wikitext.paragraphs(8, 20), LENGTH)
+    return jnp.asarray(ids), jnp.asarray(mask)
+
+
+_weights = _at_hand()(minilm.load)
 
 
 def _hits(embeddings: np.ndarray) -> float:
@@ -89,7 +111,7 @@ def _hits(embeddings: np.ndarray) -> float:
 def exact(config: Mapping[str, Any]) -> dict[str, Any]:
     """The encoder as it is: against the plain functions of its weights, and what it finds."""
     ids, mask = _sentences(config["pairs"])
-    weights = minilm.load()
+    weights = _weights()
     found = np.asarray(bert.load(weights)(ids, mask))
     reference = np.asarray(minilm.embed(weights, ids, mask))
     return {
@@ -102,9 +124,9 @@ def exact(config: Mapping[str, Any]) -> dict[str, Any]:
 def converted(config: Mapping[str, Any]) -> dict[str, Any]:
     """Cosines to the exact embeddings of one draw of one mechanism."""
     ids, mask = _sentences(config["pairs"])
-    model = bert.load(minilm.load())
+    model = bert.load(_weights())
     attend = crt.FavorAttention(config["features"], config["mechanism"])
-    example = [jnp.asarray(each) for each in minilm.tokenize(wikitext.paragraphs(8, 20), LENGTH)]
+    example = _examples()
     done = convert(model, attend, jax.random.key(config["seed"]), run=lambda each: each(*example))
     embed = nnx.jit(lambda model, ids, mask: model(ids, mask))
     one, other = (np.asarray(embed(each, ids, mask)) for each in (model, done.model))
@@ -145,7 +167,8 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
                     }
                 )
     whole = [each.result for each in finished if each.config["kind"] == "exact"]
-    return {"rows": rows, "exact": whole[0] if whole else None, "pairs": size.pairs}
+    exact = whole[0] if whole else None
+    return {"rows": rows, "exact": exact, "pairs": size.pairs, "files": FILES}
 
 
 def show(numbers: Mapping[str, Any]) -> str:
@@ -171,7 +194,12 @@ EXPERIMENT = Experiment(
     units,
     gather,
     show,
-    ("crt", "experiments/pretrained"),
+    (
+        *FEATURE_ROOMS,
+        *("crt/attention", "crt/estimate.py", "crt/sweep.py", "crt/integrations/flax.py"),
+        "experiments/data/catalogue.py",
+        "experiments/pretrained",
+    ),
 )
 
 

@@ -1,6 +1,5 @@
 """One update of the parameters, and the evaluation, as pure functions of arrays."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -76,9 +75,7 @@ def update(
     return after | {"fixed": state["fixed"]}, measured
 
 
-def compiled(
-    config: Config, graph: nnx.GraphDef, whole: Any
-) -> Callable[[State, Batch], tuple[State, dict[str, Array]]]:
+def compiled(config: Config, graph: nnx.GraphDef, whole: Any) -> jax.stages.Wrapped:
     """`update` under jit, the state on every device; `whole` is its sharding."""
     return jax.jit(partial(update, config, graph), donate_argnums=0, out_shardings=(whole, whole))
 

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 
 import crt
-from experiments.benchmarks.speed import interleaved
-from experiments.variance.presets import DIM
+from experiments.benchmarks.clock import interleaved
+from experiments.variance.regimes import DIM
 
 OUTPUTS = 16
 

@@ -11,7 +11,7 @@ from jax import Array, lax
 
 import crt
 from experiments.data import Origin, load_images, load_table, ordinal, shrink
-from experiments.variance.presets import SIDE
+from experiments.variance.regimes import SIDE
 
 NORM = 1.0
 """Root mean square of a row's length: the kernel is then neither 0 nor 1 throughout."""

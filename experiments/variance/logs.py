@@ -21,8 +21,7 @@ from crt.formulas import orthogonal_weight
 from crt.mechanisms.positive_shift import EPSILON
 from crt.statistics import Statistics, collect
 from experiments.variance import paper_optimisers
-from experiments.variance.presets import DIM
-from experiments.variance.regimes import pairs
+from experiments.variance.regimes import DIM, pairs
 
 EVERY = 8
 """Every eighth row of x stands for all where two parameters or two kinds of projections of one

@@ -3,10 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-DIM = 64
-SIDE = 8
-REGIMES = ("normal", "sphere", "heterogen", "mnist")
-
 
 @dataclass(frozen=True)
 class Size:

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 
 from experiments.data import Origin, load_images, shrink
-from experiments.variance.presets import DIM, REGIMES, SIDE
+
+DIM = 64
+SIDE = 8
+REGIMES = ("normal", "sphere", "heterogen", "mnist")
 
 
 def pairs(

@@ -15,8 +15,7 @@ import crt
 from crt.statistics import collect
 from experiments.data import Origin, load_images, shrink
 from experiments.variance.logs import fit, halved, moments
-from experiments.variance.presets import DIM, SIDE
-from experiments.variance.regimes import pairs
+from experiments.variance.regimes import DIM, SIDE, pairs
 
 RATIOS = (("gerf", "trig"), ("gerf", "pos"), ("oprf", "pos"), ("geom+", "pos"))
 """Mechanisms whose variances the paper compares, and one pair more: GERF and PosRF."""

@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import crt
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import FEATURE_ROOMS, Experiment, Origins
 from experiments.experiment import main as run
 from experiments.variance import cost, errors, logs, methods, sensitivity
 from experiments.variance.claims import judge
-from experiments.variance.presets import PRESETS, REGIMES, Size
+from experiments.variance.presets import PRESETS, Size
+from experiments.variance.regimes import REGIMES
 from verification.runs import Finished, Unit
 
-SHARED = ("regimes", "logs", "paper_optimisers")
+SHARED = ("logs", "paper_optimisers", "regimes")
 """Modules that the units share."""
 
 
@@ -129,6 +130,10 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
         for each in kinds.get("variances", [])
         if each.config["images"].get("stand_in")
     }
+    variants = [
+        {key: each.config.get(key, "mnist") for key in ("regime", "variant", "rows")} | each.result
+        for each in kinds.get("variants", [])
+    ]
     return {
         "variances": variances,
         "optimisers": _optimisers(kinds.get("variances", [])),
@@ -137,13 +142,9 @@ def gather(size: Size, finished: Sequence[Finished]) -> dict[str, Any]:
             for each in kinds.get("errors", [])
             for row in each.result
         ],
-        "variants": [
-            {key: each.config.get(key, "mnist") for key in ("regime", "variant", "rows")}
-            | each.result
-            for each in kinds.get("variants", [])
-        ],
+        "variants": variants,
         "methods": shown,
-        "verdicts": judge(variances, shown, sorted(stand_ins)),
+        "verdicts": judge(variances, shown, sorted(stand_ins), variants),
     }
 
 
@@ -151,7 +152,7 @@ def _pooled(finished: Sequence[Finished]) -> list[dict[str, Any]]:
     """Over draws: the mean, the spread over pairs and draws together, and the log of the mean."""
     groups: dict[tuple[str, str, float], list[Mapping[str, Any]]] = {}
     for each in finished:
-        for name, row in each.result["mechanisms"].items():
+        for name, row in _ordered(each.result["mechanisms"]):
             key = (each.config["regime"], name, each.config["sigma"])
             groups.setdefault(key, []).append(row)
     rows = []
@@ -180,8 +181,13 @@ def _optimisers(finished: Sequence[Finished]) -> list[dict[str, Any]]:
     return [
         {key: each.config[key] for key in ("regime", "sigma", "seed")} | {"mechanism": name} | row
         for each in finished
-        for name, row in each.result["optimisers"].items()
+        for name, row in _ordered(each.result["optimisers"])
     ]
+
+
+def _ordered(rows: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Rows by mechanism, in the order of the registry."""
+    return [(name, rows[name]) for name in crt.MECHANISMS if name in rows]
 
 
 def costs(finished: Sequence[Finished]) -> dict[str, Any]:
@@ -208,7 +214,13 @@ EXPERIMENT = Experiment(
     units=units,
     gather=gather,
     show=show,
-    rooms=("crt", "experiments/data", *(f"experiments/variance/{name}.py" for name in SHARED)),
+    rooms=(
+        *FEATURE_ROOMS,
+        *("crt/estimate.py", "crt/sweep.py"),
+        *(f"experiments/data/{name}.py" for name in ("encodings", "images", "sheets", "tables")),
+        "experiments/benchmarks/clock.py",
+        *(f"experiments/variance/{name}.py" for name in SHARED),
+    ),
     times=costs,
 )
 

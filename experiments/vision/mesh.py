@@ -1,11 +1,13 @@
 """A step of the paper's runs on a simulated mesh, from abstract shapes: nothing is computed.
 
-`python -m experiments.vision.mesh CONFIG` is started by `plan.unit` with as many devices as the
-mesh has.
+`python -m experiments.vision.mesh CONFIG` is started with as many devices as the mesh has.
 """
 
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,10 +16,27 @@ import jax.numpy as jnp
 from jax import export
 from jax.sharding import NamedSharding, PartitionSpec
 
+from experiments.experiment import ROOT
 from experiments.training import inputs
 from experiments.training import step as steps
-from experiments.vision.plan import configured
+from experiments.vision.paper import configured
 from experiments.vision.tasks import Vision
+from verification.runs import RunError
+
+
+def unit(config: Mapping[str, Any]) -> dict[str, Any]:
+    """One step, in a process with devices of its own: JAX must be told before it starts."""
+    flags = f"--xla_force_host_platform_device_count={config['devices']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments.vision.mesh", json.dumps(dict(config))],
+        env=os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RunError(f"the step cannot be compiled: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout)
 
 
 def abstract(run: Vision, over: Any) -> tuple[Any, Any]:
@@ -42,8 +61,9 @@ def measure(run: Vision) -> dict[str, Any]:
     state, batch = abstract(run, over)
     step = steps.compiled(run, graph, inputs.everywhere(over))
     lowered = step.lower(state, batch)
-    flops = lowered.cost_analysis()["flops"]
-    memory = lowered.compile().memory_analysis()
+    cost, memory = lowered.cost_analysis(), lowered.compile().memory_analysis()
+    if cost is None or memory is None:
+        raise NotImplementedError("XLA has no analysis of cost and memory on this platform.")
     for_tpu = export.export(jax.jit(partial(steps.update, run, graph)), platforms=["tpu"])
     return {
         "devices": over.size,
@@ -51,7 +71,7 @@ def measure(run: Vision) -> dict[str, Any]:
         "parameters": sum(leaf.size for leaf in jax.tree.leaves(state["params"])),
         "arguments": memory.argument_size_in_bytes,
         "temporary": memory.temp_size_in_bytes,
-        "flops": flops,
+        "flops": cost["flops"],
         "tpu_bytes": len(for_tpu(state, batch).mlir_module_serialized),
     }
 

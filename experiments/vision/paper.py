@@ -4,13 +4,15 @@ RandAugment (9, 0.5) of the tables is left out; crops and mirrors take its place
 give the number of pre-training epochs: 800 is that of the MAE paper, which they follow.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from experiments.data import Origin
 from experiments.training import Optimizer
 from experiments.vision.folder import FOLDER
 from experiments.vision.mae import Painting
-from experiments.vision.tasks import Classification, Pretraining
+from experiments.vision.tasks import Classification, Pretraining, Vision
 from experiments.vision.vit import SIZES, Shape
 
 IMAGES = 1_281_167
@@ -106,3 +108,20 @@ def scratch(
 def classification(start: str, attention: str, seed: int) -> Classification:
     """A run from "scratch", or from pre-trained weights ("uptrain")."""
     return (scratch if start == "scratch" else finetuning)(attention, seed)
+
+
+def configured(config: Mapping[str, Any]) -> Vision:
+    """The paper's run with the model of a plan; blocks are whole, so that no loop hides FLOPs."""
+    shape = Shape(
+        **vars(LARGE)
+        | {key: config[key] for key in ("depth", "width", "heads", "features")}
+        | {"attention": config["attention"], "block": TOKENS}
+    )
+    part = config["part"]
+    if part == "pretrain":
+        made = pretraining(shape)
+    else:
+        kind = finetuning if part == "uptrain" else scratch
+        made = kind(config["attention"], shape=shape)
+    share = config["share"]
+    return made if share is None else replace(made, batch=share * config["devices"])

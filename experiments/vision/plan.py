@@ -6,21 +6,17 @@ the whole step, all layers and blocks unrolled; with `remat` they count what is 
 All of it is on paper: no accelerator was used.
 """
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from experiments.experiment import ROOT, Experiment, Origins
+from experiments.experiment import Experiment, Origins
 from experiments.experiment import main as run
-from experiments.vision import paper
+from experiments.vision import mesh, paper
 from experiments.vision.attention import ESTIMATES, TITLES
-from experiments.vision.vit import SIZES, Shape
-from experiments.vision.weights import NUMERICS
-from verification.runs import Finished, RunError, Unit
+from experiments.vision.vit import SIZES
+from experiments.vision.weights import ROOMS
+from verification.runs import Finished, Unit
 
 TPU_BYTES = 16 * 2**30
 """Memory of a core of a TPUv3."""
@@ -64,42 +60,10 @@ def units(preset: Plan, origins: Origins) -> list[Unit]:
         Unit(
             f"{start}, {TITLES[attention]}",
             shared | {"kind": "plan", "part": start, "attention": attention},
-            unit,
+            mesh.unit,
         )
         for start, attention in preset.kinds
     ]
-
-
-def unit(config: Mapping[str, Any]) -> dict[str, Any]:
-    """One step, in a process with devices of its own: JAX must be told before it starts."""
-    flags = f"--xla_force_host_platform_device_count={config['devices']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.vision.mesh", json.dumps(dict(config))],
-        env=os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise RunError(f"the step cannot be compiled: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)
-
-
-def configured(config: Mapping[str, Any]) -> Any:
-    """The paper's run with the model of a plan; blocks are whole, so that no loop hides FLOPs."""
-    shape = Shape(
-        **vars(paper.LARGE)
-        | {key: config[key] for key in ("depth", "width", "heads", "features")}
-        | {"attention": config["attention"], "block": paper.TOKENS}
-    )
-    part = config["part"]
-    if part == "pretrain":
-        made = paper.pretraining(shape)
-    else:
-        kind = paper.finetuning if part == "uptrain" else paper.scratch
-        made = kind(config["attention"], shape=shape)
-    share = config["share"]
-    return made if share is None else replace(made, batch=share * config["devices"])
 
 
 def gather(preset: Plan, finished: Sequence[Finished]) -> dict[str, Any]:
@@ -169,7 +133,11 @@ EXPERIMENT = Experiment(
     units=units,
     gather=gather,
     show=show,
-    rooms=(*NUMERICS, "experiments/vision/mesh.py", "experiments/vision/paper.py"),
+    rooms=(
+        *ROOMS,
+        *(f"experiments/data/{name}.py" for name in ("catalogue", "origins")),
+        "experiments/vision/paper.py",
+    ),
 )
 
 

@@ -8,8 +8,6 @@ from experiments.vision.attention import ESTIMATES, MECHANISMS
 MAIN = ("softmax", *ESTIMATES)
 """Those that are run with all seeds."""
 ALL = tuple(MECHANISMS)
-SPEED_SIDES = {8: 224, 16: 224, 32: 224, 40: 240, 44: 220}
-"""Patches along a side → pixels along it, the paper's table of sequence lengths."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,11 @@ from experiments.data import Origin
 from experiments.training import Optimizer
 from experiments.training import step as steps
 from experiments.vision.folder import FOLDER
-from experiments.vision.presets import SPEED_SIDES
 from experiments.vision.tasks import Classification
 from experiments.vision.vit import SIZES, Shape
 
+SIDES = {8: 224, 16: 224, 32: 224, 40: 240, 44: 220}
+"""Patches along a side → pixels along it, the paper's table of sequence lengths."""
 NAMES = ("softmax", "favor+", "favor++")
 SMOKE: Mapping[str, Any] = {"width": 16, "depth": 1, "heads": 2}
 
@@ -43,7 +44,7 @@ def unit(config: Mapping[str, Any]) -> dict[str, Any]:
 def task(config: Mapping[str, Any], attention: str) -> Classification:
     """One image of the paper's size a step."""
     rows = config["rows"]
-    side = SPEED_SIDES[rows]
+    side = SIDES[rows]
     size = SMOKE if config["model"] == "smoke" else SIZES[config["model"]]
     shape = Shape(
         side=side,

@@ -30,7 +30,7 @@ from experiments.vision import (
 from experiments.vision.attention import ESTIMATES, TITLES
 from experiments.vision.presets import MAIN, PRESETS, Paper, Preset
 from experiments.vision.tasks import Classification, Pretraining
-from experiments.vision.weights import NUMERICS
+from experiments.vision.weights import ROOMS
 from verification.runs import Finished, Unit
 
 DATA = "fashion_mnist"
@@ -171,7 +171,7 @@ EXPERIMENT = Experiment(
     units=units,
     gather=numbers,
     show=show,
-    rooms=NUMERICS,
+    rooms=ROOMS,
     times=times,
 )
 

@@ -4,21 +4,18 @@ import dataclasses
 import os
 from pathlib import Path
 
+from experiments.experiment import FEATURE_ROOMS, ROOT
 from experiments.training import Config, Trained, train
 from verification import runs
 
-ROOT = Path(__file__).resolve().parents[2]
-TRAINING = ("augmentation", "evaluation", "inputs", "optimizer", "step")
-VISION = ("attention", "examples", "mae", "tasks", "vit")
-NUMERICS = (
-    "crt/attention",
-    "crt/integrations/flax.py",
-    *(f"crt/{name}.py" for name in ("formulas", "projections", "statistics")),
-    "experiments/data",
-    *(f"experiments/training/{name}.py" for name in TRAINING),
+VISION = ("attention", "examples", "folder", "mae", "tasks", "vit", "weights")
+ROOMS = (
+    *FEATURE_ROOMS,
+    *("crt/attention", "crt/estimate.py", "crt/sweep.py", "crt/integrations/flax.py"),
+    *("experiments/data/images.py", "experiments/training"),
     *(f"experiments/vision/{name}.py" for name in VISION),
 )
-"""The code that the numbers of a training depend on."""
+"""The code that a training depends on."""
 
 
 def folder() -> Path:
@@ -28,6 +25,6 @@ def folder() -> Path:
 
 def trained(config: Config) -> Trained:
     """The run of a configuration, of the present code alone."""
-    code = runs.fingerprint(*(ROOT / each for each in NUMERICS))
+    code = runs.fingerprint(*(ROOT / each for each in ROOMS))
     name = runs.digest(dataclasses.asdict(config) | {"code": code, "kind": type(config).__name__})
     return train(config, folder() / name, quiet=True)

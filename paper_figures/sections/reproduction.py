@@ -36,7 +36,7 @@ def render(results: Results) -> Markup | None:
     found = results.runs
     if not found:
         return None
-    rows = [row for run in found for row in run.verdicts if row["verdict"]]
+    rows = [row for run in found for row in run.verdicts if row["verdict"] not in (None, "drawn")]
     good = sum(row["verdict"] == "reproduced" for row in rows)
     lead = (
         f"Of {count(len(rows), 'statement')} that the experiments here can judge, {good} came out "
@@ -84,6 +84,10 @@ def _facts(run: Run) -> Iterator[tuple[str, Any]]:
             yield name.capitalize(), element("code", about[name])
     if config.get("seeds") is not None:
         yield "Seeds", ", ".join(map(str, config["seeds"]))
+    if about.get("seconds") is not None:
+        earlier = about.get("resumed")
+        after = f", after {count(earlier, 'unit')} of earlier runs" if earlier else ""
+        yield "Time", f"{number(about['seconds']) / 60:.1f} minutes by the clock{after}"
     if about.get("unit_seconds") is not None:
         yield "Work", f"{number(about['unit_seconds']) / 60:.1f} minutes, summed over its units"
     for name, each in (run.numbers.get("data") or {}).items():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import crt
+from crt.mechanisms.base import Mechanism
 from tests.crt import cases
 
 EPS = np.finfo(float).eps
@@ -51,6 +52,16 @@ def test_regression_and_classes(name: str) -> None:
     assert (abs(np.asarray(regressed) - expected) <= wide).all()
     np.testing.assert_array_equal(classes, scores.argmax(1))
     assert np.count_nonzero(np.asarray(regressed)) == regressed.size
+
+
+@pytest.mark.parametrize("mechanism", [crt.PoisRF(60.0), crt.GeomRF(0.02)])
+def test_where_all_features_vanish_the_first_class_is_the_answer(mechanism: Mechanism) -> None:
+    """No row has label 0, yet it is the answer at a coordinate 0 whose counts are positive."""
+    omega = mechanism.sample(jax.random.key(0), 8, 2)
+    x, y = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
+    vanishes = np.asarray(omega)[:, 0] > 0
+    classes = crt.classify(mechanism, omega[vanishes], x, y, np.array([1, 1]), 2)
+    assert vanishes.any() and np.asarray(classes).tolist() == [0, 1]
 
 
 def test_regression_of_positive_features_is_a_weighted_mean_even_where_all_underflows() -> None:

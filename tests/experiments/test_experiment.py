@@ -94,6 +94,24 @@ def test_a_second_run_takes_what_is_finished_and_writes_the_same_bytes(tmp_path:
     assert (tmp_path / "cubes.laptop.json").read_bytes() == before
 
 
+def clock(folder: Path) -> tuple[float, int]:
+    about = json.loads((folder / "cubes.laptop.manifest.json").read_text())
+    return about["seconds"], about["resumed"]
+
+
+def test_the_manifest_tells_the_clock_of_the_run_that_did_the_work(tmp_path: Path) -> None:
+    assert run(tmp_path) == 0
+    path = tmp_path / "cubes.laptop.manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"seconds": 99.0}))
+    assert run(tmp_path) == 0
+    assert clock(tmp_path) == (99.0, 0)
+    assert run(tmp_path, "--seeds", "1", "7") == 0
+    assert clock(tmp_path)[0] < 99 and clock(tmp_path)[1] == 2
+    path.write_text("damaged")
+    assert run(tmp_path) == 0
+    assert clock(tmp_path)[1] == 4
+
+
 def test_other_code_is_other_units(tmp_path: Path) -> None:
     assert run(tmp_path) == 0
     options = ["--quiet", "--jobs", "1", "--out", str(tmp_path)]
@@ -127,7 +145,42 @@ def test_an_unknown_preset_is_wrong_usage(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         run(tmp_path, "--preset", "desktop")
-    assert "invalid choice: 'desktop' (choose from" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith("cubes: argument --preset: invalid choice: 'desktop' (choose from")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "least"),
+    [
+        *(("--jobs", value, 1) for value in ("0", "-3", "two")),
+        *(("--seeds", value, 0) for value in ("-1", "1.5")),
+    ],
+)
+def test_numbers_out_of_range_are_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, least: int
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(tmp_path, option, value)
+    assert capsys.readouterr().err == (
+        f"cubes: argument {option}: {value!r} is no whole number from {least} on\n"
+    )
+
+
+def test_a_seed_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "--seeds", "0", "4", "0") == 2
+    assert capsys.readouterr().err == (
+        "cubes: --seeds names 0 more than once; a seed counts once\n"
+    )
+
+
+def test_help_tells_the_default_preset_and_the_values_of_parts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(SMALL, ["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "whichever part it is of (shape: box, ball)" in said and "(default: laptop)" in said
 
 
 def test_the_paper_preset_takes_no_stand_in(

@@ -186,6 +186,8 @@ def variance_study() -> dict[str, Any]:
             verdict | {"item": "a below c", "ours": -0.004, "verdict": "not reproduced",
                        "note": "because <of> that"},
             verdict | {"item": "a below d", "ours": 8, "verdict": None},
+            verdict | {"item": "a map", "claim": "fig-map", "ours": 8,
+                       "other": None, "verdict": "drawn"},
         ],
     }  # fmt: skip
 
@@ -275,6 +277,7 @@ def store_study(folder: Path, found: dict[str, Any], preset: str = "laptop") -> 
     """Write the numbers of a variance study, with their manifest and what was timed."""
     costs = {name: {"16": 1.0, "64": 2.0 + k} for k, name in enumerate(MECHANISMS)}
     about = MANIFEST | {"config": {"seeds": [0, 1]}, "unit_seconds": 100.0, "seconds": 300.0}
+    about |= {"resumed": 0}
     files = {"": found, ".manifest": about, ".timing": {"milliseconds": costs}}
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():

@@ -1,5 +1,6 @@
 """Figures and tables of the classification, from a made-up study and from parts of it."""
 
+import html
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ from experiments.classification.gather import gather
 from experiments.classification.presets import PRESETS
 from paper_figures import accuracy, constant, convergence, ranks
 from paper_figures.report import render
-from paper_figures.results import Results
+from paper_figures.results import Results, Run
+from paper_figures.sections import classification
 from paper_figures.style import paper_style
 from tests.experiments.classification import made
 from tests.paper_figures import sample
@@ -59,6 +61,49 @@ def test_nothing_is_drawn_without_the_study(tmp_path: Path) -> None:
     assert [module.draw(Results(tmp_path)) for module in FIGURES] == [None] * len(FIGURES)
 
 
+@pytest.mark.parametrize("best", [1.0, 2.5])
+def test_labels_of_ranks_keep_clear_of_all_stems(store, numbers, best: float) -> None:
+    """Also where a mechanism is best on every set."""
+    ours = {name: best + 0.4 * k for k, name in enumerate(numbers["ranks"]["ours"])}
+    with paper_style():
+        figure = ranks.draw(store(numbers | {"ranks": numbers["ranks"] | {"ours": ours}}))
+        assert figure
+        figure.draw_without_rendering()
+    axis = figure.axes[0]
+    boxes = [text.get_window_extent() for text in axis.texts]
+    stems = [axis.transData.transform((rank, 0.0))[0] for rank in ours.values()]
+    assert len(boxes) == 8 and axis.get_xlim()[0] < 0
+    for box in boxes:
+        assert axis.bbox.x0 - 1 <= box.x0 and box.x1 <= axis.bbox.x1 + 1
+        assert not [x for x in stems if box.x0 - 1 < x < box.x1 + 1]
+
+
+@pytest.mark.parametrize("module", [accuracy, constant, convergence])
+def test_legends_name_every_mark_and_cover_no_panel(store, numbers, module) -> None:
+    with paper_style():
+        figure = module.draw(store(numbers))
+        figure.draw_without_rendering()
+    (legend,) = figure.legends
+    named = {text.get_text() for text in legend.get_texts()}
+    assert named == {x for axis in figure.axes for x in axis.get_legend_handles_labels()[1]}
+    assert not any(axis.get_legend() for axis in figure.axes)
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(axis.get_window_extent()) for axis in figure.axes)
+
+
+def test_the_exact_kernel_looks_the_same_in_both_figures(store, numbers) -> None:
+    looks = []
+    for module in (accuracy, convergence):
+        with paper_style():
+            figure = module.draw(store(numbers))
+        found = [axis.get_legend_handles_labels() for axis in figure.axes]
+        lines = [
+            dict(zip(labels, handles, strict=True))["exact kernel"] for handles, labels in found
+        ]
+        looks.append({(line.get_color(), line.get_linestyle()) for line in lines})
+    assert len(looks[0]) == 1 and looks[0] == looks[1]
+
+
 def test_groups_are_the_longest_that_are_not_told_apart() -> None:
     found = ranks.groups({"a": 1.0, "b": 2.0, "c": 3.5, "d": 8.0}, 2.0)
     assert found == [(1.0, 2.0), (2.0, 3.5)]
@@ -79,6 +124,63 @@ def test_the_report_has_both_tables_and_what_was_found(store, numbers) -> None:
         assert said in page
     assert "conjugate left out" in page and "raw, ordinal" in page
     assert page.count("average accuracy of") == 8
+
+
+def section(numbers: dict[str, Any]) -> str:
+    """The section of the report, without the rest of the page."""
+    return html.unescape(classification.render(Run("classification", "paper", numbers, {}, {})))
+
+
+def test_the_ranking_is_told_as_the_numbers_have_it(numbers) -> None:
+    """First or not, by how much, and how small a p can be."""
+    means = numbers["average"]
+    order = sorted(numbers["ranks"]["ours"], key=lambda name: -means[name]["accuracy"])
+    place = order.index("oprf") + 1
+    assert place > 1 and f"is number {place}, " in section(numbers)
+    better = means | {"oprf": means["oprf"] | {"accuracy": 99.0}}
+    said = section(numbers | {"average": better})
+    assert "is first, " in said and f"before {order[0]}. " in said
+    assert "never below 0.055: at 5 % it can reject nothing" in said
+    many = numbers["ranks"] | {"wilcoxon_floor": 0.004}
+    assert "reject nothing" not in section(numbers | {"ranks": many})
+    assert "uncorrected" in said
+
+
+def test_the_preparation_in_use_is_told_even_if_another_fits_better(numbers) -> None:
+    rows = [row | {"accuracy": 9.0 if row["used"] else 1.0} for row in numbers["preparations"]]
+    rows = [row | {"constant": 0.0 if row["used"] else 1.0} for row in rows]
+    said = section(numbers | {"preparations": rows})
+    assert f"number {len(rows)} of {len(rows)} by distance (9.0 points; the least is 1.0" in said
+    assert ". In use is “standard, one-hot words” (0 %" in said
+    assert "no further evidence" in said and "no longer 0 and 1" in said
+
+
+def test_cells_that_are_printed_constant_are_told_under_each_preparation(numbers) -> None:
+    rows = [
+        row | {"constant": row["splits"], "commonest": 0}
+        if (row["set"], row["method"], row["part"]) == ("car", "geom", "table")
+        else row
+        for row in numbers["constants"]
+    ]
+    said = section(numbers | {"constants": rows})
+    line = said[said.index("car, geom<") :].partition("</tr>")[0]
+    assert "3 of 3" in line and "0 as the commonest class" in line and line.count("0 of 1") == 4
+    for cell in ("car, pois<", "car, pois+<", "yeast, pois+<", "chess, trig<"):
+        assert cell in said
+
+
+def test_the_cause_of_the_column_is_told_by_shares(numbers) -> None:
+    assert "in all sets at once, one split each, never" in section(numbers)
+    flat = [row | {"constant": 0.5} for row in numbers["readings"]]
+    assert "one split each, with probability = 0.0039" in section(numbers | {"readings": flat})
+
+
+def test_parts_of_the_study_are_told_alone(numbers) -> None:
+    """Whatever is missing: no sentence needs what was not run."""
+    for part in ("accuracy", "ranks", "preparations", "constants", "first_class", "shares"):
+        assert section({key: value for key, value in numbers.items() if key != part})
+    units = [unit for unit in made.study(("wifi",)) if unit.config["part"] == "preparation"]
+    assert "Preparation" in section(json.loads(json.dumps(plain(gather(PRESETS["paper"], units)))))
 
 
 def test_one_split_has_no_interval_and_breaks_nothing(store) -> None:

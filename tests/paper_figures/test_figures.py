@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 
 from paper_figures import (
@@ -52,6 +53,7 @@ def test_the_numbers_of_a_study_reach_its_figures(put_study, study) -> None:
         row |= {"mean": row["mean"] ** 2} | ({"orthogonal": -9.0} if "orthogonal" in row else {})
     for row in study["errors"]:
         row["observed"] **= 2
+        row["predicted"] **= 1.5
     study["methods"]["methods"][0]["title"] = "another"
     study["methods"]["curves"]["utility"]["64"][-1] = -70.0
     after = {drawing.name: drawing.svg for drawing in drawings(Results(put_study(study)))}
@@ -84,6 +86,73 @@ def test_captions_tell_the_numbers(put_study, study) -> None:
     assert "26 lie within" in prediction.caption(results)
 
 
+def heavy(study: dict[str, Any], mechanism: str, orthogonal: bool, factor: float) -> None:
+    """Predict a larger error of a mechanism, which its draws do not show."""
+    for row in study["errors"]:
+        if (row["mechanism"], row["orthogonal"]) == (mechanism, orthogonal):
+            row["predicted"] *= factor
+
+
+def test_draws_that_are_lucky_choose_nothing_and_are_marked(put_study, study) -> None:
+    before = "Open marks are 0 of 18"
+    assert before in equal_cost.caption(Results(put_study(study)))
+    heavy(study, "trig", True, 4.0)
+    heavy(study, "geom", False, 4.0)
+    results = Results(put_study(study))
+    kinds = {row["mechanism"]: row["orthogonal"] for row in equal_cost.best(results, "mnist")}
+    assert not kinds["trig"] and kinds["pos"]
+    assert "are 2 of 18 whose draws show less than half" in equal_cost.caption(results)
+    figure = equal_cost.draw(results)
+    assert figure is not None
+    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    shown = [row["predicted"] for row in equal_cost.best(results, "mnist")]
+    assert set(np.asarray(lines["geom"].get_ydata())) <= set(shown)
+
+
+def test_a_mechanism_above_the_drawing_is_named(put_study, study) -> None:
+    heavy(study, "optpois", False, 1e9)
+    results = Results(put_study(study))
+    figure = equal_cost.draw(results)
+    assert figure is not None
+    assert "above 3: optpois" in [text.get_text() for text in figure.axes[0].texts]
+    assert "and the 2 above the drawing," in equal_cost.caption(results)
+
+
+def test_ratios_of_errors_that_draws_do_not_show_are_predicted_alone(put_study, study) -> None:
+    heavy(study, "pos", False, 1.3)
+    heavy(study, "pos", True, 1.3)
+    results = Results(put_study(study))
+    found = results.experiment("variance")
+    assert found is not None
+    pairs = orthogonal.ratios(found)
+    assert {pair.mechanism for pair in pairs if pair.observed is None} == {"pos"}
+    assert {round(pair.predicted, 9) for pair in pairs} == {0.8}
+    assert "the other 2 of 8 ratios are left out" in orthogonal.caption(results)
+
+
+def test_predictions_beyond_the_drawing_stand_at_its_edge(put_study, study) -> None:
+    heavy(study, "geom", False, 1e9)
+    results = Results(put_study(study))
+    figure = prediction.draw(results)
+    assert figure is not None
+    places = [x for line in figure.axes[0].get_lines() for x in np.asarray(line.get_xdata())]
+    assert places.count(prediction.EDGE) == 2 and max(places) == prediction.EDGE
+    assert "The 2 at the right edge have a predicted error above 10" in prediction.caption(results)
+
+
+def test_lines_that_agree_are_drawn_one_inside_the_other(put_study, study) -> None:
+    for row in study["variances"]:
+        row |= {"mean": 0.0} | ({"orthogonal": 0.0} if "orthogonal" in row else {})
+    results = Results(put_study(study))
+    for module in (log_vars, orthogonal):
+        figure = module.draw(results)
+        assert figure is not None
+        lines = figure.axes[0].get_lines()
+        widths = [line.get_linewidth() for line in lines if line.get_linestyle() != "None"]
+        # The line at 0, if there is one, is drawn last and thinnest.
+        assert len(widths) >= 4 and widths == sorted(set(widths), reverse=True)
+
+
 def test_the_better_projections_are_priced(put_study, study) -> None:
     results = Results(put_study(study))
     rows = equal_cost.best(results, "mnist")
@@ -92,7 +161,7 @@ def test_the_better_projections_are_priced(put_study, study) -> None:
     assert kinds["trig"] and not kinds["geom"]
     found = results.experiment("variance")
     assert found is not None
-    assert {round(ratio, 9) for *_, ratio in orthogonal.ratios(found)} == {0.8}
+    assert {round(pair.observed or 0, 9) for pair in orthogonal.ratios(found)} == {0.8}
 
 
 def test_settings_of_the_user_change_nothing(put, found) -> None:

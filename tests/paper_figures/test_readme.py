@@ -1,5 +1,6 @@
 """The README's table is made from the committed results."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,25 @@ def test_a_row_for_every_verdict(put_study, study) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| fig-img")]
     command = "`python -m experiments variance --preset laptop`"
     assert rows[0] == (
-        f"| fig-img: a below b | {command} | 2 min of work | > 80 | 83.6 | reproduced |"
+        f"| fig-img: a below b | {command} | 5 min on 2 cores | > 80 | 83.6 | reproduced |"
     )
-    assert "| 0.0 | not reproduced |" in rows[1] and "| 8 | not judged (stand-in) |" in rows[2]
+    assert "of work" not in text.lower() and text.count(command) == 1
+    assert (
+        "|  |  | > 80 | 0.0 | not reproduced |" in rows[1]
+        and "| 8 | not judged (stand-in) |" in rows[2]
+    )
+
+
+def test_the_work_of_a_resumed_run_is_told_and_explained(put_study, study) -> None:
+    folder = put_study(study)
+    path = folder / "variance.laptop.manifest.json"
+    about = json.loads(path.read_text("utf-8"))
+    for resumed in ({"resumed": 3}, {}):
+        del about["resumed"]
+        about |= resumed
+        path.write_text(json.dumps(about), "utf-8")
+        text = readme.updated(FRAME, Results(folder))
+        assert "| 2 min of work |" in text and text.count(readme.OF_WORK) == 1
 
 
 def test_a_readme_without_a_place_for_it_is_refused(put_study, study) -> None:

@@ -94,6 +94,7 @@ def test_verdicts_stand_beside_the_paper(put, words, put_study, study) -> None:
         and "gives 0; by the better of both it is 1" in page
     )
     assert "gerf 0.25" in page and "L = 64" in page and "1.7 minutes" in page
+    assert "5.0 minutes by the clock<" in page and "◇ drawn" in page
     Outline(page)
 
 

@@ -38,8 +38,28 @@ def test_kinds_and_statuses() -> None:
     assert {claim.status for claim in every.values()} <= STATUSES
     listed = [name for names in claims.KINDS.values() for name in names]
     assert len(listed) == len(set(listed)) and set(listed) <= set(every)
-    later = ("tab-glue", "fig-speech", "fig-img", "tab-uci", "fig-log-vars")
-    assert all(every[name].status == NOT_YET for name in later)
+    with pytest.raises(LookupError, match="'eq-new' has no kind"):
+        claims.kind_of("eq-new")
+
+
+def test_only_statements_on_print_and_experiments_go_without_a_check() -> None:
+    experiments = {claim.id for claim in claims.EXPERIMENTS}
+    left = {claim.id for claim in load_claims().values() if not claim.checks}
+    assert left - experiments == set(claims.ON_PAPER)
+
+
+def test_a_figure_is_not_yet_run_until_results_have_a_verdict_on_it(tmp_path: Path) -> None:
+    for claim in claims.EXPERIMENTS:
+        run = claim.id in claims.answered()
+        assert load_claims()[claim.id].status == (claims.RUN if run else NOT_YET), claim.id
+    assert {"fig-map", "fig-log-vars"} <= claims.answered()
+    assert all(load_claims()[name].status == NOT_YET for name in ("tab-glue", "fig-speech"))
+    assert claims.answered(tmp_path) == set()
+    (tmp_path / "broken.json").write_text("[1")
+    (tmp_path / "other.json").write_text("[1]")
+    rows = [{"claim": "tab-uci", "verdict": "reproduced"}, {"claim": "fig-img", "verdict": ""}]
+    (tmp_path / "classification.paper.json").write_text(json.dumps({"verdicts": rows}))
+    assert claims.answered(tmp_path) == {"tab-uci"}
 
 
 def test_a_check_of_an_unknown_claim_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

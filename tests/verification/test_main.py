@@ -37,9 +37,11 @@ def test_json_seed_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         report = json.loads(printed.out)
         assert report["seed"] == 7 and report["passed"]
         assert [row["dtype"] for row in report["formulas"]] == ["float32", "float64"]
+        assert report["only"] == ["gerf_c"]
     names = sorted(path.name for path in first.iterdir() if path.is_file())
     kinds = ("", ".manifest", ".timing")
-    assert names == sorted(f"verification{kind}.json" for kind in kinds)
+    assert names == sorted(f"verification.part{kind}.json" for kind in kinds)
+    assert json.loads((first / names[1]).read_text())["config"]["only"] == ["gerf_c"]
     assert (first / names[0]).read_bytes() == (second / names[0]).read_bytes()
     assert not list((first / "units").iterdir()), "a complete run leaves no unfinished work"
 
@@ -52,6 +54,20 @@ def test_unknown_names_give_one_sentence(capsys: pytest.CaptureFixture[str]) -> 
     assert printed.err == f"verification: {sentence}\n"
 
 
+def test_a_claim_without_checks_is_no_run_that_passed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--only", "rho_star", "tab-glue", *QUICK]) == USAGE
+    sentence = "no check is attached to 'tab-glue' (not yet run)"
+    assert capsys.readouterr().err == f"verification: {sentence}\n"
+
+
+def test_a_reader_that_stops_is_no_error() -> None:
+    command = [sys.executable, "-m", "verification", "--list"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait() == PASSED
+
+
 def test_an_unwritable_folder_gives_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,9 +76,12 @@ def test_an_unwritable_folder_gives_one_sentence(
     assert main(["--only", "gerf_c", *QUICK, "--quiet", "--out", str(out)]) == STOPPED
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1 and "cannot be written: not a directory" in printed.err
+    assert "finished units" not in printed.err, "nothing is computed for such a folder"
 
 
-@pytest.mark.parametrize(("option", "value"), [("--seed", "-1"), ("--jobs", "0"), ("--jobs", "x")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("--seed", "-1"), ("--seed", "٣"), ("--jobs", "0"), ("--jobs", "x")]
+)
 def test_wrong_numbers_are_wrong_usage(
     option: str, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +131,10 @@ def test_failures_and_unnoticed_faults_are_the_exit_code(
         monkeypatch.setattr(module, "load_checks", lambda: checks)
     arguments = ["--only", "planted", "--budget", "standard", "--jobs", "1"]
     assert main([*arguments, "--out", str(tmp_path)]) == code == (PASSED, FAILED)[code]
-    printed = capsys.readouterr().out
+    captured = capsys.readouterr()
+    printed = captured.out
+    assert "planted: 1 for 1 ± 0.1" in captured.err, "results run along"
+    assert f"{plan.FALSE_ALARM:g}, 1e-09 for each check" in printed
     assert ("FAILED" in printed) == (not passes)
     assert ("NOT NOTICED: a fault" in printed) == (not notices)
 
@@ -140,6 +162,17 @@ def test_a_fault_is_looked_at_in_the_smallest_run_first(
         assert seen == [effort for effort in efforts if effort <= needed]
 
 
+def test_a_check_that_raises_has_failed_and_says_where() -> None:
+    def broken(setting: Setting) -> Outcome:
+        raise ZeroDivisionError("planted")
+
+    seen = plan.attempt(broken, Setting(1, 1e-9))
+    assert not seen.passed
+    assert seen.note.startswith("raised ZeroDivisionError: planted (test_main.py, line ")
+    made = Check("a", ("thm-gerf",), "certificate", "a check", broken, (("a fault", broken),))
+    assert not plan.notices(made, "a fault", Setting(1, 1e-9))
+
+
 def test_every_check_has_its_share_of_the_false_alarms() -> None:
     units = plan.plan(None, plan.BUDGETS["quick"], 1)
     shares = [u.config["false_alarm"] for u in units if u.config["kind"] == "check"]
@@ -165,6 +198,9 @@ def test_a_killed_run_is_taken_up_again(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     kept = [json.loads(line) for line in ledger.read_text().splitlines()]
+    other = ["--only", "gerf_c", *QUICK, "--quiet", "--seed", "5", "--out", str(tmp_path)]
+    assert main(other) == PASSED
+    assert [json.loads(line) for line in ledger.read_text().splitlines()] == kept
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "units are finished already" in done.stderr
     report: dict[str, Any] = json.loads(done.stdout)

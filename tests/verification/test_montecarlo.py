@@ -6,11 +6,12 @@ Every check has the share of FALSE_ALARM that it has in a whole run.
 import pytest
 
 from tests.verification.sweeps import catches, each, holds, pairs
-from verification import montecarlo
+from verification import law_moments, montecarlo
 from verification.cases import DIMS, DISCRETE, EXPONENTIAL
-from verification.checks import Check
+from verification.checks import Check, Setting
 from verification.montecarlo import BIAS, NOMINAL, VARIANCE_ERROR, Plan
-from verification.plan import FALSE_ALARM
+from verification.plan import BUDGETS, FALSE_ALARM
+from verification.registry import load_checks
 
 CHECKS = {check.id: check for check in montecarlo.checks()}
 QUICK = ("mean-pos-orthogonal-d8", "mean-geom-iid-d3")
@@ -50,3 +51,12 @@ def test_variances_are_sampled_where_an_error_shows() -> None:
         plan = Plan(name, 8, False, square=True)
         tests = plan.tests(plan.case, 1.0, NOMINAL)
         assert tests and all(test.detects <= VARIANCE_ERROR * test.mean for test in tests)
+
+
+def test_one_percent_of_a_rate_or_a_length_has_power_at_the_standard_budget() -> None:
+    """A p of 0.6 moves its mean by 2.5 times as much, a length its square by twice."""
+    setting = Setting(0, FALSE_ALARM / len(load_checks()), BUDGETS["standard"].effort)
+    for name, sampler in law_moments.samplers().items():
+        effect = {"geom": 0.025, "geom+": 0.025, "iid": 0.02, "orthogonal": 0.02}.get(name, 0.01)
+        for mean, _ in sampler.tests(setting):
+            assert mean.detects <= effect * mean.mean, name

@@ -39,6 +39,15 @@ def test_a_bar_for_a_terminal_is_cleared_at_the_end() -> None:
     assert "\n" not in text
 
 
+def test_a_lasting_line_stays_above_the_bar() -> None:
+    stream = Terminal()
+    with Progress(2, stream=stream) as progress:
+        progress.advance("first: 2 for 1 ± 0.1 FAILED", lasting=True)
+        progress.advance("second")
+    lines = stream.getvalue().split("\n")
+    assert len(lines) == 2 and lines[0].endswith("first: 2 for 1 ± 0.1 FAILED")
+
+
 def test_quiet_prints_nothing() -> None:
     stream = io.StringIO()
     with Progress(1, stream=stream, quiet=True) as progress:

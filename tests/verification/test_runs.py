@@ -51,6 +51,21 @@ def test_finished_units_are_not_run_again(tmp_path: Path) -> None:
     assert [d.result["square"] for d in run_units(later, Ledger(path), quiet=True)] == [0, 1, 4]
 
 
+def test_no_process_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="jobs is 0, and at least one process is needed"):
+        run_units(units(2), Ledger(tmp_path / "a.jsonl"), jobs=0, quiet=True)
+
+
+def backwards(config: Mapping[str, Any]) -> dict[str, int]:
+    return {"b": 1, "a": 2}
+
+
+def test_a_fresh_result_has_the_order_of_a_stored_one(tmp_path: Path) -> None:
+    unit = Unit("unit", {"z": 0, "k": 0}, backwards)
+    fresh, stored = (run_units([unit], Ledger(tmp_path / "a.jsonl"), quiet=True)[0] for _ in "12")
+    assert str(fresh) == str(stored) and list(fresh.result) == ["a", "b"]
+
+
 def test_another_configuration_is_another_unit(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     run_units(units(2), Ledger(path), quiet=True)
@@ -58,6 +73,20 @@ def test_another_configuration_is_another_unit(tmp_path: Path) -> None:
     assert len(Ledger(path).finished) == 4
     assert Ledger(path).value("seed", k=1) == 1
     assert Ledger(path).value("seed", k=7) is None
+
+
+def test_a_complete_run_forgets_its_own_units_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    run_units(units(3, seed=1), Ledger(path), quiet=True)
+    mine = Ledger(path)
+    run_units(units(2), mine, quiet=True)
+    run_units(units(1, seed=2), Ledger(path), quiet=True)
+    mine.forget(units(2))
+    left = {unit.name for unit in (*units(3, seed=1), *units(1, seed=2))}
+    assert set(Ledger(path).finished) == left
+    mine.forget([*units(3, seed=1), *units(1, seed=2)])
+    assert not path.exists() and not mine.finished
+    mine.forget(units(2))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -91,7 +120,9 @@ def test_damaged_lines_are_put_aside_and_run_again(
     done = run_units(units(3), Ledger(path), quiet=False)
     assert [each.result["square"] for each in done] == [0, 1, 4]
     assert (tmp_path / "a.damaged").read_text() == broken
-    assert "damaged" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "damaged line of" in said or "damaged lines of" in said
+    assert ("1 damaged line " in said) == ("1 damaged" in said) and "put aside in a.damaged" in said
     assert Ledger(path).damaged == 0 and len(Ledger(path).finished) == 3
 
 

@@ -9,6 +9,7 @@ from verification.faults.estimators import MOMENTS, OPERATOR
 from verification.faults.fault import Fault
 from verification.faults.features import FEATURES
 from verification.faults.fitting import PARAMETERS, STATISTICS
+from verification.faults.interface import INTERFACE
 from verification.faults.samplers import SAMPLERS
 from verification.faults.streaming import STREAMING
 
@@ -24,6 +25,7 @@ AREAS: Mapping[str, tuple[Fault, ...]] = {
     "parameters": PARAMETERS,
     "attention": ATTENTION,
     "streaming": STREAMING,
+    "interface": INTERFACE,
 }
 FAULTS: Mapping[str, Fault] = {fault.name: fault for area in AREAS.values() for fault in area}
 CATALOGUE: Mapping[str, str] = {name: fault.summary for name, fault in FAULTS.items()}

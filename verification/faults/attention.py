@@ -98,6 +98,14 @@ def no_rise(original: Any) -> Any:
     return exact_matrix
 
 
+def larger(original: Any) -> Any:
+    def exact_matrix(*args: Any) -> Any:
+        matrix, rise = original(*args)
+        return 1.01 * matrix, rise
+
+    return exact_matrix
+
+
 def wrong_root(original: Any) -> Any:
     """B = 1 in place of √(1-4A)."""
 
@@ -146,6 +154,13 @@ ATTENTION = (
         causal,
         "_exact_matrix",
         no_rise,
+    ),
+    Fault(
+        "attention-exact-percent",
+        "pairs of the exact route too large by 1 %, the past beside them not",
+        causal,
+        "_exact_matrix",
+        larger,
     ),
     Fault(
         "attention-causal-vjp-factor",

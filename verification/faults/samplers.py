@@ -116,4 +116,32 @@ SAMPLERS = (
         "poisson",
         with_argument(1, lambda rates: rates[::-1]),
     ),
+    Fault(
+        "rate-percent",
+        "Poisson counts of rates too large by 1 %",
+        discrete,
+        "poisson",
+        with_argument(1, lambda rates: 1.01 * rates),
+    ),
+    Fault(
+        "chance-percent",
+        "geometric counts of a p too large by 1 %",
+        discrete,
+        "geometric",
+        with_argument(1, lambda p: 1.01 * p),
+    ),
+    Fault(
+        "entries-percent",
+        "independent rows too long by 1 %",
+        projections,
+        "iid",
+        lambda original: lambda *args, **rest: 1.01 * original(*args, **rest),
+    ),
+    Fault(
+        "lengths-percent",
+        "orthogonal rows too long by 1 %",
+        projections,
+        "orthogonal",
+        lambda original: lambda *args, **rest: 1.01 * original(*args, **rest),
+    ),
 )

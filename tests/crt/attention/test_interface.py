@@ -1,5 +1,7 @@
 """Shapes, masks, fitted ρ and the sentences of refusal."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import jaxtyping
@@ -122,6 +124,7 @@ def test_signed_denominators_are_warned_of() -> None:
 
 
 Q, K, V = SETUP.arrays(11)
+ANYTHING: Any = "no"
 REFUSED = {
     "bias is given": lambda: ATTEND(Q, K, V, OMEGA, bias=jnp.zeros(1)),
     "local_window_size is 3": lambda: ATTEND(Q, K, V, OMEGA, local_window_size=3),
@@ -134,7 +137,18 @@ REFUSED = {
     r"key_mask has shape \(20, 2\)": lambda: ATTEND(Q, K, V, OMEGA, MASK.T),
     "dtype float32; it must be bool": lambda: ATTEND(Q, K, V, OMEGA, MASK.astype(float)),
     r"query_mask has shape \(2, 19\)": lambda: ATTEND(Q, K, V, OMEGA, query_mask=MASK[:, 1:]),
+    "key_mask has dtype <U1; it must be an array of booleans": lambda: ATTEND(
+        Q, K, V, OMEGA, np.full((2, 20), "a")
+    ),
+    "query_seq_lengths has dtype <U1": lambda: ATTEND(
+        Q, K, V, OMEGA, query_seq_lengths=np.array(["a", "b"])
+    ),
     "key_value_seq_lengths has": lambda: ATTEND(Q, K, V, OMEGA, key_value_seq_lengths=3),
+    "key_value_seq_lengths is": lambda: ATTEND(
+        Q, K, V, OMEGA, key_value_seq_lengths=jnp.array([-1, 21])
+    ),
+    "is_causal is 'no'": lambda: ATTEND(Q, K, V, OMEGA, None, ANYTHING),
+    "orthogonal is 'no'": lambda: crt.FavorAttention(16, "oprf", ANYTHING),
     r"omega has shape \(16, 7\)": lambda: ATTEND(Q, K, V, OMEGA[:, 1:]),
     "omega is None": lambda: ATTEND(Q, K, V, None),
     r"rho has shape \(3,\)": lambda: ATTEND(Q, K, V, OMEGA, rho=jnp.ones(3)),

@@ -96,6 +96,9 @@ REFUSED = {
     "with segment_ids they must be equal": lambda: ATTEND(
         Q, K[:, 1:], V[:, 1:], OMEGA, rho=0.5, segment_ids=IDS
     ),
+    "segment_ids has dtype <U1; it must be an array of integers": lambda: ATTEND(
+        Q, K, V, OMEGA, rho=0.5, segment_ids=np.full(IDS.shape, "a")
+    ),
     "must stand together": lambda: ATTEND(Q, K, V, OMEGA, rho=0.5, segment_ids=IDS % 2),
     "packed sequences are not spread": lambda: ATTEND(
         Q, K, V, OMEGA, rho=0.5, segment_ids=IDS, axis_name="seq"

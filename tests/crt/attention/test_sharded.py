@@ -87,7 +87,46 @@ place = lambda x: jax.device_put(x, NamedSharding(mesh, P("batch", None, "heads"
 out = jax.jit(lambda *a: attend(*a, omega, mask))(place(q), place(k), place(v))
 assert far(out, one_device(False)) <= BOUND
 
+# Packed sequences are spread by batch and heads.
+ids = np.repeat(np.arange(3), 16)[None].repeat(2, 0)
+mesh = make_mesh((2, 4), "ab")
+spread = shard(attend, mesh, batch="a", heads="b")
+for is_causal in (False, True):
+    out = jax.jit(lambda q, k, v: spread(
+        q, k, v, omega, key_mask=mask, is_causal=is_causal, rho=rho.tolist(), segment_ids=ids
+    ))(q, k, v)
+    alone = attend(q, k, v, omega, mask, is_causal, rho, segment_ids=ids)
+    assert far(out, alone) <= BOUND
+
+# What is wrong is told of the whole arrays, in one sentence.
+REFUSED = {
+    "rho has shape (2,); it must be a number, (4,) or (2, 4)": dict(rho=np.ones(2, "f4")),
+    "rho has shape (2, 4, 1)": dict(rho=np.ones((2, 4, 1), "f4")),
+    "query has shape (2, 48)": dict(query=q[..., 0, 0]),
+    "query has shape (48, 4, 8)": dict(query=q[0]),
+    "omega has shape (4, 16, 7)": dict(omega=omega[..., 1:]),
+    "omega is None": dict(omega=None),
+    "key_mask has shape (48, 2)": dict(key_mask=mask.T),
+    "segment_ids has shape (2, 47)": dict(rho=0.5, segment_ids=ids[:, 1:]),
+    "rho is None with segment_ids": dict(segment_ids=ids),
+    "the batch of query is 1": dict(query=q[:1], key=k[:1], value=v[:1]),
+}
+for start, change in REFUSED.items():
+    given = dict(query=q, key=k, value=v, omega=omega) | change
+    try:
+        spread(**given)
+    except ValueError as error:
+        said = str(error)
+        assert said.startswith(start) and said.endswith(".") and len(said.splitlines()) == 1, said
+    else:
+        raise AssertionError(start)
+
 mesh = make_mesh((8,), "a")
+try:
+    shard(attend, mesh, length="a")(q, k, v, omega, rho=rho, segment_ids=ids)
+except ValueError as error:
+    assert str(error).endswith("spread the batch or the heads."), error
+
 def wrong(is_causal):
     return far(shard(attend, mesh, length="a")(
         q, k, v, omega, key_mask=mask, is_causal=is_causal, rho=rho if is_causal else None
@@ -127,6 +166,13 @@ for is_causal in (False, True):
     expected = np.asarray(one_device(is_causal))
     for part in out.addressable_shards:
         assert far(part.data, expected[part.index]) <= BOUND, (is_causal, part.index)
+# Outside jit the checks meet arrays of which a process holds a part; the last one refuses.
+try:
+    spread(*rows, shared, key_mask=shown, rho=2.0)
+except ValueError as error:
+    assert str(error) == "rho is 2.0; it must be in (0, 1].", error
+else:
+    raise AssertionError("accepted")
 print("equal")
 """
 
@@ -193,6 +239,25 @@ def test_an_axis_that_the_mesh_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match="no axis of the mesh") as caught:
         shard(crt.FavorAttention(8), mesh, length="seq")
     assert str(caught.value) == sentence
+
+
+def test_meshes_and_axes_are_one_sentence(unchecked) -> None:
+    mesh = Mesh(jax.devices()[:1], ("part",))
+    refused = {
+        "length and heads are both 'part'; they must be different axes of the mesh.": lambda: shard(
+            crt.FavorAttention(8), mesh, length="part", heads="part"
+        ),
+        "mesh is a tuple; it must be a jax.sharding.Mesh, such as jax.make_mesh makes.": (
+            lambda: shard(crt.FavorAttention(8), (1, 2), length="part")  # pyright: ignore
+        ),
+        "length is ['part'], which is no axis of the mesh; its axes are 'part'.": (
+            lambda: shard(crt.FavorAttention(8), mesh, length=["part"])  # pyright: ignore
+        ),
+    }
+    for sentence, call in refused.items():
+        with pytest.raises(ValueError, match="mesh") as caught:
+            call()
+        assert str(caught.value) == sentence
 
 
 def test_uneven_parts_are_refused() -> None:

@@ -152,6 +152,9 @@ REFUSED = {
     r"rho has shape \(3,\)": lambda: ATTEND.step(STATE, *TOKEN, OMEGA, rho=jnp.full(3, 0.5)),
     "with prefill they must be equal": lambda: ATTEND.prefill(Q[:, :3], K, V, OMEGA, rho=0.5),
     "value_dim is -1": lambda: ATTEND.init_state(2, 4, 8, -1),
+    "value_dim is 0": lambda: ATTEND.init_state(2, 4, 8, 0),
+    r"batch is \[2\]": lambda: ATTEND.init_state([2], 4, 8),  # pyright: ignore
+    r"shapes \(\) and \(\); these": lambda: ATTEND.step(State(None, None), *TOKEN, OMEGA, rho=0.5),  # pyright: ignore
     "dtype is float16": lambda: ATTEND.init_state(2, 4, 8, dtype=jnp.float16),
 }
 

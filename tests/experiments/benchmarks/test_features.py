@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.__main__ import main as experiments
-from experiments.benchmarks import features, kernel_error, memory, speed
+from experiments.benchmarks import features, kernel_error, memory
 
 TINY = replace(features.QUICK, rows=64, dim=4, width=8, repeats=1, angles=1000)
 TINY = replace(TINY, kernel_rows=12, columns=(8,), seeds=2)
@@ -113,12 +113,6 @@ def test_prediction_counts_pairs_once() -> None:
 
 def test_relative_error_of_nothing_is_one() -> None:
     assert kernel_error.relative_error(np.zeros((3, 3)), np.eye(3)) == 1
-
-
-def test_rounds_begin_with_each_task_in_turn() -> None:
-    calls = []
-    times = speed.interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3)
-    assert calls == ["a", "b", "b", "a"] * 2 and set(times) == {"a", "b"}
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:

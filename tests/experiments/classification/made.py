@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.classification.presets import SETS
+from experiments.classification.presets import CATEGORICAL, SETS
 from experiments.classification.protocol.methods import BEYOND, PAPER, READINGS
 from experiments.data.sheets import SHEETS
 from verification.runs import Finished
@@ -26,7 +26,9 @@ def _unit(part: str, name: str, result: Any, **more: Any) -> Finished:
     return Finished(f"{part} {name}", config, result, 1.0)
 
 
-def split_unit(part: str, name: str, seed: int, scaling: str = "standard") -> Finished:
+def split_unit(
+    part: str, name: str, seed: int, scaling: str = "standard", encoding: str = "ordinal"
+) -> Finished:
     methods = (*PAPER, *BEYOND, *READINGS)
     result = {
         "sizes": {"train": 3600, "validation": 200, "test": TEST, "dim": 4},
@@ -34,7 +36,7 @@ def split_unit(part: str, name: str, seed: int, scaling: str = "standard") -> Fi
         "exact": counts(6, seed, 1),
         "methods": {m: counts(k, seed + len(name)) for k, m in enumerate(methods)},
     }
-    return _unit(part, name, result, split=seed, scaling=scaling, encoding="ordinal")
+    return _unit(part, name, result, split=seed, scaling=scaling, encoding=encoding)
 
 
 def converge_unit(features: int) -> Finished:
@@ -56,7 +58,12 @@ def study(sets: tuple[str, ...] = SETS) -> list[Finished]:
     """All units of a small study."""
     return [
         *(split_unit("table", name, seed) for seed in range(3) for name in sets),
-        *(split_unit("preparation", name, 0, s) for name in sets for s in ("raw", "standard")),
+        *(
+            split_unit("preparation", name, 0, scaling, encoding)
+            for name in sets
+            for scaling in ("raw", "standard")
+            for encoding in ("ordinal", "one-hot")[: 1 + (name in CATEGORICAL)]
+        ),
         *(converge_unit(features) for features in (64, 256)),
         *(shares_unit(name) for name in sets),
     ]

@@ -14,7 +14,8 @@ import pytest
 from experiments.classification import study
 from experiments.classification.presets import PRESETS
 from experiments.classification.protocol import work
-from experiments.data import files, origin
+from experiments.data import origin
+from experiments.data.catalogue import FILES
 from experiments.data.origins import origin as cached
 
 OPTIONS = ["--preset", "smoke", "--quiet", "--jobs", "1"]
@@ -64,7 +65,7 @@ def test_a_damaged_file_is_one_sentence(
 ) -> None:
     (tmp_path / "uci").mkdir()
     for name in study.SETS:
-        (tmp_path / files.FILES[name][0].path).write_text("1,2,3\n")
+        (tmp_path / FILES[name][0].path).write_text("1,2,3\n")
     monkeypatch.setenv("CRT_DATA", str(tmp_path))
     cached.cache_clear()
     assert study.main([*OPTIONS, "--out", str(tmp_path / "results")]) == 3

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import requests
 
-from experiments.data import DataError, files
-from experiments.data.catalogue import FILES, File
+from experiments.data import DataError, catalogue, files
+from experiments.data.catalogue import EVERY, FILES, File
 from experiments.data.errors import Unreachable
 
 CONTENT = b"1,2,yes\n"
@@ -97,7 +97,12 @@ def test_a_download_is_unzipped_checked_and_kept(
 
 @pytest.mark.parametrize(
     ("file", "body"),
-    [(PLAIN, b"other"), (ZIPPED, gzip.compress(b"other")), (ZIPPED, gzip.compress(CONTENT)[:-9])],
+    [
+        (PLAIN, b"other"),
+        (ZIPPED, gzip.compress(b"other")),
+        (ZIPPED, gzip.compress(CONTENT)[:-9]),
+        (ZIPPED, CONTENT),
+    ],
 )
 def test_a_changed_download_is_refused_and_not_kept(
     network: dict[str, bytes], tmp_path: Path, file: File, body: bytes
@@ -106,6 +111,50 @@ def test_a_changed_download_is_refused_and_not_kept(
     with pytest.raises(DataError, match="has changed"):
         files.content(file)
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def damaged(network: dict[str, bytes], tmp_path: Path) -> Path:
+    """A file of the cache that is cut short."""
+    path = tmp_path / "cache" / PLAIN.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(CONTENT[:-1])
+    return path
+
+
+def test_a_damaged_file_of_the_cache_is_told_and_downloaded_again(
+    damaged: Path, network: dict[str, bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    network[PLAIN.url] = CONTENT
+    assert files.content(PLAIN) == CONTENT == damaged.read_bytes()
+    said = capsys.readouterr().err
+    assert said.startswith(f"{damaged} is not the file that is wanted") and said.count("\n") == 1
+    assert said.endswith(f"{PLAIN.url} has it, from where it is downloaded again\n")
+    assert files.content(PLAIN) == CONTENT and not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("hosts", [frozenset(), frozenset({"example.org"})])
+def test_a_damaged_file_of_the_cache_has_no_stand_in(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, hosts: frozenset[str]
+) -> None:
+    monkeypatch.setattr(files, "reachable", lambda: hosts)
+    with pytest.raises(DataError, match="is not the file that is wanted") as caught:
+        files.content(PLAIN)
+    assert str(damaged) in str(caught.value) and PLAIN.url in str(caught.value)
+
+
+def test_a_full_disk_is_not_being_offline(
+    network: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network[PLAIN.url] = CONTENT
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(DataError, match="cannot be written: no space left on device") as caught:
+        files.content(PLAIN)
+    assert str(tmp_path / "cache" / PLAIN.path) in str(caught.value)
 
 
 def test_an_address_that_has_gone_is_unreachable(network: dict[str, bytes]) -> None:
@@ -140,6 +189,17 @@ def test_the_hosts_that_answer_are_reachable(monkeypatch: pytest.MonkeyPatch) ->
     files.reachable.cache_clear()
 
 
+def test_every_host_of_the_catalogue_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is never asked counts as unreachable, and its files can never be downloaded."""
+    single = [each for each in vars(catalogue).values() if isinstance(each, File)]
+    listed = [file for each in FILES.values() for file in each]
+    assert len(single) == 2 and set(EVERY) == {*single, *listed}
+    monkeypatch.setattr(requests, "head", lambda url, **_: None)
+    files.reachable.cache_clear()
+    assert files.reachable() == {files.host(file.url) for file in (*single, *listed)}
+    files.reachable.cache_clear()
+
+
 def test_every_file_has_a_checksum_of_its_own() -> None:
-    hashes = [file.sha256 for each in FILES.values() for file in each]
-    assert len(set(hashes)) == len(hashes) == 16 and all(len(each) == 64 for each in hashes)
+    hashes = [file.sha256 for file in EVERY]
+    assert len(set(hashes)) == len(hashes) == 18 and all(len(each) == 64 for each in hashes)

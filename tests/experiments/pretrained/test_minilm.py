@@ -1,5 +1,7 @@
 """The encoder against BERT written out token by token, and its real weights where installed."""
 
+from pathlib import Path
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -101,14 +103,26 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         minilm.folder()
 
 
-def test_real_weights_know_a_paraphrase() -> None:
-    """The published use of the model: paraphrases lie closer than unrelated sentences."""
+def test_another_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(b"{}")
+    monkeypatch.setattr(minilm, "folder", lambda: tmp_path)
+    with pytest.raises(minilm.MissingModelError, match=r"tokenizer.json of .* has sha256 44136f"):
+        minilm._content("tokenizer.json")
+
+
+def real_weights() -> minilm.Weights:
+    """The published weights; the test is skipped where their package is not installed."""
     pytest.importorskip("safetensors")
     pytest.importorskip("tokenizers")
     try:
-        weights = minilm.load()
+        return minilm.load()
     except minilm.MissingModelError as error:
         pytest.skip(str(error))
+
+
+def test_real_weights_know_a_paraphrase() -> None:
+    """The published use of the model: paraphrases lie closer than unrelated sentences."""
+    weights = real_weights()
     sentences = [
         "A man is playing a guitar.",
         "Someone plays an instrument.",

@@ -11,7 +11,8 @@ import crt
 from experiments.__main__ import main
 from experiments.data import Origin
 from experiments.variance import claims, study
-from experiments.variance.presets import PRESETS, REGIMES
+from experiments.variance.presets import PRESETS
+from experiments.variance.regimes import REGIMES
 from verification.runs import Finished
 
 HERE = Origin("mnist", None, "0" * 64)
@@ -61,6 +62,16 @@ def test_draws_are_pooled_as_if_they_were_one() -> None:
     assert row["log_mean"] == pytest.approx(math.log(np.mean(np.exp(logs))), rel=1e-12)
 
 
+def test_mechanisms_come_in_the_order_of_the_registry() -> None:
+    unit = finished(0, np.zeros(2))
+    row = unit.result["mechanisms"]["trig"]
+    unit.result["mechanisms"] = dict.fromkeys(sorted(crt.MECHANISMS), row)
+    unit.result["optimisers"] = {"geom": {}, "gerf": {}}
+    found = study.gather(PRESETS["smoke"], [unit])
+    assert [each["mechanism"] for each in found["variances"]] == list(crt.MECHANISMS)
+    assert [each["mechanism"] for each in found["optimisers"]] == ["gerf", "geom"]
+
+
 def rows(means: dict[str, float], regime: str) -> list[dict[str, Any]]:
     return [
         {"regime": regime, "mechanism": name, "sigma": 1.0, "mean": mean, "log_mean": 2 * mean}
@@ -76,6 +87,34 @@ def test_verdicts_follow_the_numbers() -> None:
     assert found[0]["other"] == pytest.approx(160.6)
 
 
+def tried(**values: float) -> list[dict[str, Any]]:
+    return [
+        {"regime": "normal", "variant": name, "oprf / pos": value} for name, value in values.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variants", "said"),
+    [
+        (tried(), "falls with L."),
+        (tried(few=70.04, many=61.0), "No choice tried exceeds 75: they give 61.0 to 70.0."),
+        (
+            tried(few=80.0, some=70.0, many=61.0),
+            "Above 75 come, of the choices tried, “few” (80.0); the others give 61.0 to 70.0.",
+        ),
+        (tried(few=80.0, some=-0.01, many=0.02), "“few” (80.0); the others give 0.0."),
+        (tried(few=80.0), "Above 75 come, of the choices tried, “few” (80.0)."),
+    ],
+)
+def test_a_note_claims_no_more_than_the_variants_show(
+    variants: list[dict[str, Any]], said: str
+) -> None:
+    (row,) = claims.judge(rows({"pos": 0.0, "oprf": -74.9}, "normal"), None, (), variants)
+    assert row["note"].endswith(said)
+    (row,) = claims.judge(rows({"pos": 0.0, "oprf": -75.1}, "normal"), None, (), variants)
+    assert row["note"] == ""
+
+
 def test_a_stand_in_is_not_judged() -> None:
     (row,) = claims.judge(rows({"pos": 0.0, "oprf": -9.0}, "mnist"), None, ["mnist"])
     assert row["verdict"] is None and row["ours"] == 9.0
@@ -85,7 +124,7 @@ def test_a_stand_in_is_not_judged() -> None:
 def test_figure_one_is_judged(value: float, verdict: str) -> None:
     shown = {"curves": {"utility": {"64": [0.0, value]}}, "methods": [{"name": "trig"}] * 8}
     found = claims.judge([], shown, ())
-    assert [row["verdict"] for row in found] == [verdict, "reproduced"]
+    assert [row["verdict"] for row in found] == [verdict, "drawn"]
 
 
 def test_costs_are_timing_and_not_numbers() -> None:

@@ -8,8 +8,7 @@ import pytest
 import crt
 from experiments.data import Origin
 from experiments.variance import errors, logs, methods, sensitivity
-from experiments.variance.presets import DIM, REGIMES
-from experiments.variance.regimes import pairs
+from experiments.variance.regimes import DIM, REGIMES, pairs
 
 DIGITS = {"name": "mnist", "stand_in": "digits", "sha256": ""}
 

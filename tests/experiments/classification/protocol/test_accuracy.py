@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 import crt
+from crt.mechanisms.base import Mechanism
 from experiments.classification.protocol.accuracy import by_features, by_kernel, majority
-from experiments.classification.protocol.methods import METHODS, Method, UnconjugatedTrigRF
-from experiments.classification.protocol.splits import Split, split
-from experiments.data import load_table
+from experiments.classification.protocol.methods import METHODS, UnconjugatedTrigRF
+from experiments.classification.protocol.splits import Part, Split, split
+from experiments.data import load_table, ordinal
 
 KEYS = jax.random.split(jax.random.key(4), 2)
 SIGMAS = (0.3, 1.0)
@@ -54,35 +55,58 @@ def test_the_exact_kernel_is_the_definition_and_survives_underflow(wine: Split) 
     assert right[2] > np.sum(wine.test.labels == 0)
 
 
-def undecided(wine: Split, sigma: float, features: int, chance: float = 1e-9) -> int:
-    """Test rows at which M independent features may miss the exact class.
+@pytest.fixture
+def halves(offline: None) -> Split:
+    """Wine again, half of it for training and half for the test: 89 rows to answer."""
+    table = load_table("wifi")
+    order = np.random.default_rng(0).permutation(len(table))
+    x = ordinal(table)
+    x = (x - x.mean(0)) / x.std(0)
+    parts = [
+        Part(x[rows].astype(np.float32), table.labels[rows].astype(np.int32))
+        for rows in np.array_split(order, 2)
+    ]
+    return Split(parts[0], parts[1], parts[1], num_classes=len(table.classes))
 
-    A difference of two classes' scores is a mean of M terms of size at most B, the rows of both
-    classes. By Hoeffding it is wrong by the margin with probability exp(-M·margin²/(2B²)) or less.
-    All other rows together fail with probability `chance` at most.
+
+def decided(parts: Split, sigma: float, variance: np.ndarray, features: int) -> np.ndarray:
+    """Test rows at which M independent features may not miss the exact class.
+
+    The difference of two classes' scores has a standard deviation of Σ_j sd(K̂(x, y_j)) over the
+    rows of both at most. It is a mean of thousands of terms, and a row is decided if the exact
+    difference is six times that: a normal one would be missed with probability 1e-9.
     """
-    sizes = np.bincount(wine.train.labels, minlength=wine.num_classes)
-    exact = scores(wine, sigma)
-    best = exact.argmax(-1)
-    margins = (exact.max(-1)[:, None] - exact) / (sizes[best][:, None] + sizes)
-    margins[np.arange(len(best)), best] = np.inf
-    limit = np.sqrt(2 * np.log(exact.size / chance) / features)
-    return int(np.sum(margins.min(-1) < limit))
+    of_class = np.eye(parts.num_classes)[parts.train.labels]
+    sums = np.sqrt(np.maximum(variance, 0) / features) @ of_class
+    exact = scores(parts, sigma)
+    best, rows = exact.argmax(-1), np.arange(len(exact))
+    margins = exact.max(-1)[:, None] - exact
+    margins[rows, best] = np.inf
+    return (margins > 6 * (sums + sums[rows, best][:, None])).all(-1)
 
 
-def test_features_approach_the_exact_kernel(wine: Split) -> None:
-    sigma, count = 0.3, 2**16
-    open_rows = undecided(wine, sigma, count)
-    assert open_rows < len(wine.test.labels) / 2 < undecided(wine, sigma, 64)
-    exact = by_kernel(wine, (sigma,))[1, 0, 0]
+@pytest.mark.parametrize("name", ["trig", "pos", "oprf", "geom"])
+def test_features_approach_the_exact_kernel_s_answers(halves: Split, name: str) -> None:
+    """Answer by answer; rows that are decided by M features grow with M to nearly all."""
+    sigma, few, many = 0.3, 2**8, 2**17
+    x, y = sigma * halves.test.x, sigma * halves.train.x
+    exact = scores(halves, sigma).argmax(-1)
+    assert set(exact) == {0, 1, 2}
 
-    def missed(mechanism: type[crt.TrigRF]) -> int:
-        method = Method(mechanism, count, orthogonal=False)
-        return abs(by_features(method, wine, (sigma,), KEYS[:1])[1, 0, 0] - exact)
+    def answers(mechanism: Mechanism, count: int) -> np.ndarray:
+        omega = mechanism.sample(KEYS[0], count, y.shape[1])
+        found = crt.classify(mechanism, omega, x, y, halves.train.labels, halves.num_classes)
+        return np.asarray(found)
 
-    assert missed(crt.TrigRF) <= open_rows
-    # The planted error: the mirrored kernel.
-    assert missed(UnconjugatedTrigRF) > open_rows
+    fitted = crt.MECHANISMS[name].fit(y, y)
+    variance = np.asarray(fitted.variance(x[:, None], y[None]), float)
+    sure = [decided(halves, sigma, variance, count) for count in (few, many)]
+    assert sure[0].mean() < 0.5 and sure[1].mean() > 0.8
+    near = answers(fitted, many)
+    assert (near == exact)[sure[1]].all()
+    if name == "trig":
+        # The planted error: the mirrored kernel.
+        assert (answers(UnconjugatedTrigRF(), many) != exact)[sure[1]].any()
 
 
 def test_the_majority_is_of_the_training_rows(offline: None) -> None:
