@@ -15,6 +15,14 @@ EXPERIMENTS = {
         "experiments.classification.study",
         "classification by kernel regression (Section 5.2, tables uci and ucistd)",
     ),
+    "vision": (
+        "experiments.vision.study",
+        "Vision Transformers with softmax, FAVOR+ and FAVOR++ (Section 5.3.3, Figure 4)",
+    ),
+    "vision-plan": (
+        "experiments.vision.plan",
+        "the paper's ViT-Large on 8×8 devices without data: parameters, memory, FLOPs, lowering",
+    ),
     "minilm": (
         "experiments.pretrained.study",
         "a pretrained sentence encoder with FAVOR+ and FAVOR++ in place of softmax, no training",

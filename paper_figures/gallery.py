@@ -24,6 +24,11 @@ from paper_figures import (
     uniform,
     utility,
     variance,
+    vision_accuracy,
+    vision_error,
+    vision_speed,
+    vision_stability,
+    vision_swap,
 )
 from paper_figures.results import Results
 from paper_figures.style import paper_style, save
@@ -33,6 +38,7 @@ MODULES = (
     *(accuracy, ranks, constant, convergence),
     *(variance, surface, gain, tails, uniform),
     *(attention_speed, attention_map, minilm),
+    *(vision_accuracy, vision_stability, vision_swap, vision_error, vision_speed),
 )
 """One module a figure: TITLE, `draw(results)` and `caption(results)`."""
 

@@ -17,6 +17,8 @@ CLAIMS = {
     "fig-map": "Figure 1, left",
     "tab-uci": "Section 5.2, Table 1",
     "tab-ucistd": "Appendix, Table 5",
+    "fig-img": "Section 5.3.3, Figure 4",
+    "tab-vision-settings": "Appendix, vision settings",
 }
 """Where the paper has a claim."""
 OF_WORK = (

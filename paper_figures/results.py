@@ -24,7 +24,7 @@ class ResultsError(Exception):
 
 PRESETS = ("paper", "laptop", "smoke")
 """From the most to the least telling: the first that is there is shown."""
-EXPERIMENTS = ("variance", "classification")
+EXPERIMENTS = ("variance", "classification", "vision", "vision-plan")
 """Experiments with a section of their own, in the order of the paper."""
 
 
@@ -50,8 +50,8 @@ class Run:
 
     @property
     def verdicts(self) -> Sequence[Row]:
-        """The paper's values beside ours."""
-        return self.numbers.get("verdicts") or []
+        """The paper's values beside ours; those that a clock decided come last."""
+        return [row for part in (self.numbers, self.timing) for row in part.get("verdicts") or []]
 
     @property
     def resumed(self) -> bool:

@@ -31,6 +31,15 @@ LOOKS = {
 }
 """Colour, marker and line of every mechanism; dashed are those known before the paper."""
 
+ATTENTION_LOOKS = {
+    "softmax": (INK, "o", "-"),
+    "favor+": (RED, "s", "--"),
+    "favor++": (GREEN, "v", "-"),
+    "relu": (ORANGE, "^", ":"),
+    "elu": (PINK, "P", ":"),
+}
+"""Colour, marker and line of every attention of the Transformers."""
+
 THINNEST = 1.1
 
 

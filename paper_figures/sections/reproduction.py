@@ -5,13 +5,15 @@ from typing import Any
 
 from paper_figures.markup import Markup, count, element, figure_of, join, prose, row, table
 from paper_figures.results import Results, Row, Run, number
-from paper_figures.sections import classification, variance
+from paper_figures.sections import classification, plan, variance, vision
 from paper_figures.sections.links import badge, heading, notebook
 
 HEAD = ("What the paper says", "Paper", "Ours", "Other average", "Verdict", "Proof", "Remark")
 TITLES = {
     "variance": "Variances of the mechanisms (Section 5.1, Figures 1 and 2)",
     "classification": "Non-parametric classification (Section 5.2, Tables 1 and 5)",
+    "vision": "Vision Transformers (Section 5.3.3, Figure 4)",
+    "vision-plan": "The paper’s Vision Transformers, on paper",
 }
 NOTEBOOKS = {
     "fig-log-vars": "03_variance",
@@ -24,6 +26,8 @@ NOTEBOOKS = {
 MORE: Mapping[str, Callable[[Run], Markup]] = {
     "variance": variance.render,
     "classification": classification.render,
+    "vision": vision.render,
+    "vision-plan": plan.render,
 }
 """What an experiment shows below its verdicts."""
 

@@ -1,6 +1,7 @@
 """A run killed at random points ends with the bytes of one that was never disturbed."""
 
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,15 +33,20 @@ def kill(process: subprocess.Popen, ledger: Path, enough: int, pause: float) -> 
     process.wait()
 
 
-def kill_repeatedly(module: list[str], name: str, folder: Path, kills: int) -> None:
+def kill_repeatedly(
+    module: list[str], name: str, folder: Path, kills: int, forget: Path | None = None
+) -> None:
     """Compare the numbers of a disturbed and an undisturbed run; the seed of the kills is told.
 
     Each run is killed after a random number of the units that are left, at a random time of the
     next. Once all are finished, the kill falls anywhere: while it starts, gathers or writes.
+    `forget` is a folder of what the undisturbed run keeps beside its results.
     """
     start = time.monotonic()
     subprocess.run(command(module, folder / "whole"), cwd=ROOT, check=True, capture_output=True)
     length = time.monotonic() - start
+    if forget is not None:
+        shutil.rmtree(forget)
     ledger = Path("units", f"{name}.smoke.jsonl")
     total, killed = lines(folder / "whole" / ledger), folder / "killed" / ledger
     seed = secrets.randbits(32)

@@ -1,0 +1,158 @@
+"""The numbers of the study: rows for tables and figures, from whatever units are finished."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.vision.attention import TITLES
+from verification.runs import Finished
+
+Row = dict[str, Any]
+STARTS = ("scratch", "uptrain", "long")
+
+
+def of_kind(finished: Iterable[Finished], *parts: str) -> list[Finished]:
+    return [each for each in finished if each.config["part"] in parts]
+
+
+def _groups(finished: Sequence[Finished]) -> dict[tuple[str, str], list[Finished]]:
+    """Trainings by start and attention, those alone whose loss stayed finite."""
+    found: dict[tuple[str, str], list[Finished]] = {}
+    for each in of_kind(finished, *STARTS):
+        if each.result["diverged"] is None:
+            found.setdefault((each.config["part"], each.config["attention"]), []).append(each)
+    return found
+
+
+def _named(start: str, attention: str) -> Row:
+    return {"start": start, "attention": attention, "name": TITLES[attention]}
+
+
+def accuracies(finished: Sequence[Finished]) -> list[Row]:
+    """Test accuracy at the end, in percent: of every seed, their mean and standard deviation."""
+    rows = []
+    for (start, attention), own in _groups(finished).items():
+        values = [100 * each.result["test"]["accuracy"] for each in own]
+        tokens = (own[0].config["run"]["shape"][key] for key in ("side", "patch"))
+        side, patch = tokens
+        rows.append(
+            _named(start, attention)
+            | {
+                "tokens": (side // patch) ** 2,
+                "seeds": [each.config["seed"] for each in own],
+                "values": values,
+                "mean": float(np.mean(values)),
+                "std": float(np.std(values, ddof=1)) if len(values) > 1 else None,
+            }
+        )
+    return rows
+
+
+def curves(finished: Sequence[Finished]) -> list[Row]:
+    """Accuracy in percent against steps: mean over seeds, the smallest and the largest."""
+    rows = []
+    for (start, attention), own in _groups(finished).items():
+        steps = [row["step"] for row in own[0].result["curve"]]
+        values = 100 * np.array([[r["accuracy"] for r in each.result["curve"]] for each in own])
+        rows.append(
+            _named(start, attention)
+            | {"steps": steps, "seeds": len(own), "mean": values.mean(0)}
+            | {"least": values.min(0), "most": values.max(0)}
+        )
+    return rows
+
+
+def stability(finished: Sequence[Finished]) -> list[Row]:
+    """Every run: its spikes, the windows of its losses and gradients, or where it diverged."""
+    return [
+        _named(each.config["part"], each.config["attention"])
+        | {"seed": each.config["seed"], "diverged": each.result["diverged"]}
+        | {key: each.result.get(key) for key in ("spikes", "windows")}
+        for each in of_kind(finished, *STARTS)
+    ]
+
+
+def swaps(finished: Sequence[Finished]) -> Row | None:
+    """Accuracy in percent against M before any training, over draws of the projections."""
+    own = of_kind(finished, "swap")
+    if not own:
+        return None
+    rows = []
+    for each in own:
+        attention = each.config["attention"]
+        for features in each.config["features"]:
+            drawn = [row for row in each.result["rows"] if row["features"] == features]
+            values = [100 * row["accuracy"] for row in drawn]
+            rows.append(
+                {"attention": attention, "name": TITLES[attention], "features": features}
+                | {"mean": float(np.mean(values)), "least": min(values), "most": max(values)}
+                | {"agreement": 100 * float(np.mean([row["agreement"] for row in drawn]))}
+            )
+    return {
+        "rows": rows,
+        "softmax": 100 * own[0].result["softmax"],
+        "examples": own[0].config["examples"],
+        "draws": own[0].config["draws"],
+        "changed": any(each.result["changed"] for each in own),
+    }
+
+
+def errors(finished: Sequence[Finished]) -> list[Row]:
+    """Errors relative to softmax inside trained models: RMS over layers and heads, and accuracy."""
+    rows = []
+    for each in of_kind(finished, "errors"):
+        start, attention, seed = (each.config[key] for key in ("start", "attention", "seed"))
+        for estimate, found in each.result.items():
+            rows.append(
+                _named(start, attention)
+                | {"seed": seed, "estimate": estimate, "estimate_name": TITLES[estimate]}
+                | {"accuracy": _accuracy(finished, start, attention, seed)}
+                | {key: _rms(found[key]) for key in found if key != "rho"}
+            )
+    return rows
+
+
+def _rms(values: Sequence[Sequence[Any]]) -> float:
+    return float(np.sqrt(np.mean(np.square(np.array(values, float)))))
+
+
+def _accuracy(finished: Sequence[Finished], start: str, attention: str, seed: int) -> float | None:
+    for each in _groups(finished).get((start, attention), []):
+        if each.config["seed"] == seed:
+            return 100 * each.result["test"]["accuracy"]
+    return None
+
+
+def memory(finished: Sequence[Finished]) -> list[Row]:
+    """Bytes that a step needs beside its arguments, as compiled."""
+    own = of_kind(finished, "speed")
+    return [{"tokens": each.result["tokens"], "bytes": each.result["bytes"]} for each in own]
+
+
+def speeds(finished: Sequence[Finished]) -> list[Row]:
+    """Steps per second and ratios of them, medians over rounds with the smallest and largest."""
+    rows = []
+    for each in of_kind(finished, "speed"):
+        seconds = {name: np.array(times) for name, times in each.result["seconds"].items()}
+        rows.append(
+            {
+                "tokens": each.result["tokens"],
+                "model": each.config["model"],
+                "features": each.config["features"],
+                "steps": {name: _spread(1 / times) for name, times in seconds.items()},
+                "faster": {
+                    name: _spread(seconds["softmax"] / times) for name, times in seconds.items()
+                },
+                "favor": _spread(seconds["favor++"] / seconds["favor+"]),
+            }
+        )
+    return rows
+
+
+def _spread(values: np.ndarray) -> Mapping[str, float]:
+    return {
+        "median": float(np.median(values)),
+        "least": float(values.min()),
+        "most": float(values.max()),
+    }

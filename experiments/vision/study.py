@@ -1,0 +1,180 @@
+"""`vision`: Vision Transformers with softmax, FAVOR+ and FAVOR++ (Section 5.3.3, Figure 4).
+
+pretrain  a masked autoencoder with softmax, whose encoder uptraining starts from
+scratch   classification with every attention, from random weights
+uptrain   the same from the pre-trained encoder, its attention swapped
+long      the same from random weights, with four times the tokens
+swap      a trained softmax model with another attention and no training, against M
+errors    how far FAVOR+ and FAVOR++ are from softmax inside the trained models
+speed     steps per second of ViT-tiny against the number of tokens, and memory
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from experiments.experiment import Experiment, Origins
+from experiments.experiment import main as run
+from experiments.vision import (
+    claims,
+    configs,
+    errors,
+    folder,
+    gather,
+    learning,
+    paper,
+    speed,
+    swap,
+)
+from experiments.vision.attention import ESTIMATES, TITLES
+from experiments.vision.presets import MAIN, PRESETS, Paper, Preset
+from experiments.vision.tasks import Classification, Pretraining
+from experiments.vision.weights import NUMERICS
+from verification.runs import Finished, Unit
+
+DATA = "fashion_mnist"
+
+
+def units(preset: Preset, origins: Origins) -> list[Unit]:
+    """All work of a preset, the most telling first: a run that is stopped shows something whole."""
+    before, made = _configurations(preset, origins)
+    runs = [
+        (start, attention, seed, made(start, attention, seed))
+        for seed in preset.seeds
+        for start, attentions in preset.attentions.items()
+        for attention in attentions
+        if seed == preset.seeds[0] or (attention in MAIN and start != "long")
+    ]
+    main = [each for each in runs if each[1] in MAIN and each[0] != "long"]
+    rest = [each for each in runs if each not in main]
+    first = [each for each in main if each[2] == preset.seeds[0]]
+    later = [each for each in main if each not in first]
+    return [
+        _pretraining(before),
+        *(_training(*each) for each in first),
+        *_swaps(preset, made("scratch", "softmax", preset.seeds[0])),
+        *(_speed(preset, rows) for rows in preset.speed_rows),
+        *(_errors(preset, *each) for each in first),
+        *(_training(*each) for each in (*later, *rest)),
+        *(_errors(preset, *each) for each in (*later, *rest) if each[1] in MAIN),
+    ]
+
+
+def _configurations(
+    preset: Preset, origins: Origins
+) -> tuple[Pretraining, Callable[[str, str, int], Classification]]:
+    """The pre-training, and what makes the other runs; ImageNet must be at hand for the paper's."""
+    if isinstance(preset, Paper):
+        folder.split("train")
+        return paper.pretraining(), paper.classification
+    data = origins[DATA]
+    return configs.pretraining(preset, data), partial(configs.classification, preset, data)
+
+
+def _about(start: str, attention: str, seed: int) -> str:
+    return f"{start}, {TITLES[attention]}, seed {seed}"
+
+
+def _pretraining(run: Pretraining) -> Unit:
+    named = {"kind": "train", "part": "pretrain", "seed": 0}
+    return Unit("pre-training", named | {"run": asdict(run)}, learning.pretrain)
+
+
+def _training(start: str, attention: str, seed: int, run: Classification) -> Unit:
+    named = {"kind": "train", "part": start, "attention": attention, "seed": seed}
+    return Unit(_about(start, attention, seed), named | {"run": asdict(run)}, learning.classify)
+
+
+def _errors(preset: Preset, start: str, attention: str, seed: int, run: Classification) -> Unit:
+    named = {"kind": "errors", "part": "errors", "start": start, "attention": attention}
+    more = {"seed": seed, "examples": preset.error_examples, "run": asdict(run)}
+    return Unit(f"errors in {_about(start, attention, seed)}", named | more, errors.unit)
+
+
+def _swaps(preset: Preset, run: Classification) -> list[Unit]:
+    return [
+        Unit(
+            f"swap for {TITLES[name]}",
+            {
+                "kind": "swap",
+                "part": "swap",
+                "attention": name,
+                "features": preset.swap_features,
+                "draws": preset.draws,
+                "examples": preset.swap_examples,
+                "seed": preset.seeds[0],
+                "run": asdict(run),
+            },
+            swap.unit,
+        )
+        for name in ESTIMATES
+    ]
+
+
+def _speed(preset: Preset, rows: int) -> Unit:
+    return Unit(
+        f"speed with {rows}×{rows} patches",
+        {
+            "kind": "speed",
+            "part": "speed",
+            "model": preset.speed_model,
+            "rows": rows,
+            "features": preset.speed_features,
+            "rounds": preset.rounds,
+            "seed": 0,
+        },
+        speed.unit,
+    )
+
+
+def numbers(preset: Preset, finished: Sequence[Finished]) -> dict[str, Any]:
+    """Everything but times, from whatever is finished."""
+    accuracy, steady = gather.accuracies(finished), gather.stability(finished)
+    painted = [each.result["test"] for each in gather.of_kind(finished, "pretrain")]
+    return {
+        "accuracy": accuracy,
+        "curves": gather.curves(finished),
+        "stability": steady,
+        "swap": gather.swaps(finished),
+        "errors": gather.errors(finished),
+        "memory": gather.memory(finished),
+        "pretraining": painted[0] if painted else None,
+        "verdicts": claims.judge(preset, accuracy, steady),
+    }
+
+
+def times(finished: Sequence[Finished]) -> dict[str, Any]:
+    """What the clock decides, verdicts included; it is no part of the numbers."""
+    measured = gather.speeds(finished)
+    return {"speed": measured, "verdicts": claims.judge_speed(measured)} if measured else {}
+
+
+def show(numbers: Mapping[str, Any]) -> str:
+    """Accuracies, and the verdicts on them."""
+    lines = [f"{'':9}{'tokens':>7}{'accuracy':>10}  seeds"]
+    for row in sorted(numbers["accuracy"], key=lambda row: row["start"]):
+        what = f"{row['start']:9}{row['tokens']:7}{row['mean']:9.2f}%"
+        lines.append(f"{what}  {len(row['seeds'])}  {row['name']}")
+    lines += [
+        f"{row['verdict']:16}{row['ours']:8.2f}  {row['item']}" for row in numbers["verdicts"]
+    ]
+    return "\n".join(lines)
+
+
+EXPERIMENT = Experiment(
+    name="vision",
+    about=__doc__ or "",
+    presets=PRESETS,
+    data=(DATA,),
+    parts=("part", "attention"),
+    units=units,
+    gather=numbers,
+    show=show,
+    rooms=NUMERICS,
+    times=times,
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    return run(EXPERIMENT, argv)

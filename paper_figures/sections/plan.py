@@ -1,0 +1,51 @@
+"""The paper's Vision Transformers without data: what their steps take on a simulated mesh."""
+
+from paper_figures.markup import Markup, element, figure_of, join, row, table
+from paper_figures.results import Run, number
+
+STEPS = ("Run", "Attention", "Devices", "Batch", "Parameters", "GB a device", "TFLOPs a step")
+COSTS = ("Tokens", "Softmax, GFLOPs", "FAVOR, GFLOPs", "Softmax, MB", "FAVOR, MB")
+LEAD = (
+    "Nothing of this was run: no accelerator was at hand. Each step of the paper’s runs was "
+    "compiled from abstract shapes for a simulated mesh, and lowered for TPUs. Memory is that of "
+    "XLA’s buffers for CPU devices; FLOPs are those of the unrolled step on all devices."
+)
+ATTENTION = (
+    "Attention of ViT-tiny by formula, one image, forward, M = 128, bfloat16: multiply-adds, and "
+    "what the backward pass must keep of matrices or features."
+)
+
+
+def render(run: Run) -> Markup:
+    steps = [
+        row(
+            each["start"],
+            each["name"],
+            each["devices"],
+            figure_of(each["batch"]),
+            figure_of(each["parameters"]),
+            _number((number(each["arguments"]) + number(each["temporary"])) / 1e9),
+            _number(number(each["flops"]) / 1e12),
+        )
+        for each in run.numbers.get("rows") or []
+    ]
+    costs = [
+        row(
+            each["tokens"],
+            *(_number(number(each[key]) / 1e9) for key in ("softmax", "favor++")),
+            *(_number(number(each[key]) / 1e6) for key in ("softmax_bytes", "favor_bytes")),
+        )
+        for each in run.numbers.get("costs") or []
+    ]
+    return join(
+        [
+            element("p", LEAD),
+            table(STEPS, steps, "Steps of the paper’s runs", "plan"),
+            element("p", ATTENTION),
+            table(COSTS, costs, "Attention on paper", "plan"),
+        ]
+    )
+
+
+def _number(value: float) -> Markup:
+    return element("span", figure_of(value, 3), class_="num")

@@ -1,0 +1,74 @@
+"""Below the verdicts of the vision study: accuracies, the swap, and the paper's runs on paper."""
+
+from collections.abc import Sequence
+
+from paper_figures.markup import Markup, element, figure_of, join, row, table
+from paper_figures.results import Row, Run, number
+
+STARTS = {"scratch": "From scratch", "uptrain": "Uptrained from MAE", "long": "From scratch"}
+HEAD = ("Start", "Tokens", "Attention", "Accuracy, %", "Deviation", "Seeds")
+
+
+def render(run: Run) -> Markup:
+    parts = [element("p", SCALE)]
+    if run.numbers.get("accuracy"):
+        parts.append(_accuracies(run.numbers["accuracy"]))
+    if run.numbers.get("swap"):
+        parts.append(element("p", _swap(run.numbers["swap"])))
+    if run.numbers.get("errors"):
+        parts.append(element("p", _errors(run.numbers["errors"])))
+    return join(parts)
+
+
+SCALE = (
+    "The paper trains ViT-Large (304 million parameters) on ImageNet with 64 TPUs for days and "
+    "shows its accuracies in a figure without numbers. Here a ViT of some hundred thousand "
+    "parameters learns Fashion-MNIST on two cores in minutes. The verdicts are about that scale: "
+    "what is not reproduced here may hold there, and the other way round."
+)
+
+
+def _accuracies(rows: Sequence[Row]) -> Markup:
+    lines = [
+        row(
+            STARTS[each["start"]],
+            each["tokens"],
+            each["name"],
+            *(_number(each[key]) for key in ("mean", "std")),
+            len(each["seeds"]),
+        )
+        for each in sorted(rows, key=lambda each: list(STARTS).index(each["start"]))
+    ]
+    return table(HEAD, lines, "Accuracies of the Vision Transformers", "accuracies")
+
+
+def _number(value: object) -> Markup:
+    return element("span", figure_of(value, 3), class_="num")
+
+
+def _swap(found: Row) -> str:
+    """What a trained softmax model loses when its attention is swapped, at the largest M."""
+    rows, exact = found["rows"], number(found["softmax"])
+    most = max(each["features"] for each in rows)
+    said = ", ".join(
+        f"{each['name']} {number(each['mean']):.1f} %" for each in rows if each["features"] == most
+    )
+    weights = "some weights changed" if found["changed"] else "no weight changed"
+    return (
+        f"A swap of attention in the trained softmax model ({exact:.1f} %), {weights} and nothing "
+        f"trained, at M = {most}: {said}."
+    )
+
+
+def _errors(rows: Sequence[Row]) -> str:
+    """The observed errors of both estimates inside the models trained with softmax."""
+    said = []
+    for name in dict.fromkeys(each["estimate_name"] for each in rows):
+        own = [e for e in rows if e["estimate_name"] == name and e["attention"] == "softmax"]
+        if own:
+            mean = sum(number(each["output_observed"]) for each in own) / len(own)
+            said.append(f"{name} {mean:.2f}")
+    return (
+        "Error of the attention's output inside the models trained with softmax, relative to it: "
+        f"{', '.join(said)}, means over models."
+    )

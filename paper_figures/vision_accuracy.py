@@ -1,0 +1,58 @@
+"""Figure: accuracy of Vision Transformers against steps (the paper's Figure 4, left)."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures.results import Results, Row, number, numbers
+from paper_figures.style import ATTENTION_LOOKS
+
+TITLE = "Vision Transformers: accuracy (the paper's Figure 4, left)"
+PANELS = {"scratch": "from scratch", "uptrain": "uptrained from MAE", "long": "from scratch"}
+
+
+def caption(results: Results) -> str:
+    found = results.experiment("vision") or results.none
+    rows = found.numbers.get("accuracy") or []
+    ends = ", ".join(
+        f"{row['name']} {number(row['mean']):.1f} ({PANELS[row['start']]}, {row['tokens']} tokens)"
+        for row in rows
+        if row["attention"] in ("softmax", "favor+", "favor++")
+    )
+    return (
+        "Test accuracy in percent against training steps on Fashion-MNIST: means over seeds, bands "
+        "from the smallest to the largest; one seed has no band. On the way 2000 test images are "
+        f"taken, at the end all 10,000: {ends}. The paper's figure is of ViT-Large on ImageNet."
+    )
+
+
+def draw(results: Results) -> Figure | None:
+    found = results.experiment("vision") or results.none
+    rows = [row for row in found.numbers.get("curves") or [] if len(row["steps"]) > 1]
+    starts = [start for start in PANELS if any(row["start"] == start for row in rows)]
+    if not starts:
+        return None
+    figure = Figure(figsize=(8.6, 3.6))
+    axes = figure.subplots(1, len(starts), sharey=True, squeeze=False)[0]
+    tokens = {row["start"]: row["tokens"] for row in found.numbers.get("accuracy") or []}
+    for axis, start in zip(axes, starts, strict=True):
+        _panel(axis, [row for row in rows if row["start"] == start])
+        axis.set_title(f"{PANELS[start]}, {tokens.get(start, '?')} tokens")
+        axis.set_xlabel("steps")
+    axes[0].set_ylabel("test accuracy, %")
+    axes[0].legend(loc="lower right")
+    return figure
+
+
+def _panel(axis: Axes, rows: Sequence[Row]) -> None:
+    for row in rows:
+        colour, marker, line = ATTENTION_LOOKS[row["attention"]]
+        steps, mean = numbers(row["steps"]), numbers(row["mean"])
+        axis.plot(
+            steps, mean, color=colour, marker=marker, markersize=4, linestyle=line,
+            label=row["name"],
+        )  # fmt: skip
+        if row["seeds"] > 1:
+            band = numbers(row["least"]), numbers(row["most"])
+            axis.fill_between(steps, *band, color=colour, alpha=0.18, linewidth=0)

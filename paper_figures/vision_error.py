@@ -1,0 +1,65 @@
+"""Figure: the error of attention inside trained Vision Transformers, and their accuracy."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from paper_figures.results import Results, Row, number
+from paper_figures.style import ATTENTION_LOOKS, GREY, PAPER
+
+TITLE = "Vision Transformers: does a smaller error explain accuracy?"
+
+
+def _rows(results: Results) -> list[Row]:
+    found = results.experiment("vision") or results.none
+    rows = found.numbers.get("errors") or []
+    return [row for row in rows if number(row["output_predicted"]) > 0]
+
+
+def own(rows: Sequence[Row]) -> list[Row]:
+    """The error of the attention that a model was trained with; softmax has none."""
+    return [row for row in rows if row["estimate"] == row["attention"] and row["accuracy"]]
+
+
+def caption(results: Results) -> str:
+    return (
+        "Left: error of the attention's output relative to exact softmax on the queries and keys "
+        "of trained models, RMS over layers and heads, predicted from exact variances and observed "
+        "with one draw of the projections; every model has one mark for each estimate. Right: the "
+        "accuracy of a model against the observed error of the attention that it was trained with; "
+        "filled marks are trained from scratch, hollow ones uptrained."
+    )
+
+
+def draw(results: Results) -> Figure | None:
+    rows = _rows(results)
+    if not rows:
+        return None
+    figure = Figure(figsize=(8.6, 3.8))
+    left, right = figure.subplots(1, 2)
+    _compare(left, rows)
+    for row in own(rows):
+        colour, marker, _ = ATTENTION_LOOKS[row["attention"]]
+        face = PAPER if row["start"] == "uptrain" else colour
+        place = number(row["output_observed"]), number(row["accuracy"])
+        right.plot(*place, marker, color=colour, markerfacecolor=face)
+    right.set_xscale("log")
+    right.set_xlabel("observed error")
+    right.set_ylabel("test accuracy, %")
+    return figure
+
+
+def _compare(axis: Axes, rows: Sequence[Row]) -> None:
+    for name in dict.fromkeys(row["estimate"] for row in rows):
+        picked = [row for row in rows if row["estimate"] == name]
+        colour, marker, _ = ATTENTION_LOOKS[name]
+        x, y = ([number(r[f"output_{key}"]) for r in picked] for key in ("predicted", "observed"))
+        axis.plot(x, y, marker, color=colour, label=picked[0]["estimate_name"])
+    ends = [number(row[f"output_{key}"]) for row in rows for key in ("predicted", "observed")]
+    axis.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, linewidth=1.0)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("predicted error")
+    axis.set_ylabel("observed error")
+    axis.legend()

@@ -1,0 +1,81 @@
+"""Made-up results of all units of the laptop preset, for tests of what is gathered and drawn."""
+
+from typing import Any
+
+import numpy as np
+
+from experiments.data import Origin
+from experiments.vision import study
+from experiments.vision.presets import PRESETS
+from verification.runs import Finished, Unit
+
+HERE = {study.DATA: Origin(study.DATA, None, "0" * 64)}
+LEVELS = {"softmax": 0.88, "favor+": 0.84, "favor++": 0.86, "relu": 0.85, "elu": 0.83}
+ERRORS = {"favor+": 0.8, "favor++": 0.3}
+COSTS = {"softmax": 1e-6, "favor+": 1e-3, "favor++": 1.1e-3}
+
+
+def _training(config: Any) -> dict[str, Any]:
+    level = LEVELS.get(config.get("attention", ""), 0.5) + 0.001 * config["seed"]
+    level += 0.02 * (config["part"] == "uptrain")
+    steps = [100, 200, 300]
+    wild = 4.0 if config.get("attention") == "favor+" else 2.0
+    return {
+        "diverged": None,
+        "test": {"accuracy": level, "loss": 0.4},
+        "curve": [{"step": s, "accuracy": level - 20 / s, "loss": 1.0} for s in steps],
+        "windows": [
+            {"step": s, "loss": 50 / s, "loss_most": 60 / s, "norm": 1.0, "norm_most": wild}
+            for s in steps
+        ],
+        "spikes": {
+            key: {"largest": wild + 0.01 * config["seed"], "counts": {"3.0": 2}}
+            for key in ("loss", "gradient_norm")
+        },
+    }
+
+
+def _swap(config: Any) -> dict[str, Any]:
+    far = ERRORS[config["attention"]]
+    rows = [
+        {"features": m, "draw": d, "accuracy": 0.88 - far * 4 / m - 0.01 * d, "agreement": 0.9}
+        for m in config["features"]
+        for d in range(config["draws"])
+    ]
+    return {"softmax": 0.88, "changed": False, "rows": rows}
+
+
+def _errors(config: Any) -> dict[str, Any]:
+    keys = ("output_predicted", "output_observed", "kernel_predicted", "kernel_observed", "uniform")
+    return {
+        name: {key: [[far, far], [far, far + 0.02 * config["seed"]]] for key in keys}
+        for name, far in ERRORS.items()
+    }
+
+
+def _speed(config: Any) -> dict[str, Any]:
+    tokens = config["rows"] ** 2
+    each = {"softmax": COSTS["softmax"] * tokens**2, "favor+": COSTS["favor+"] * tokens / 2}
+    each["favor++"] = COSTS["favor++"] * tokens / 2
+    rounds = np.array([1.0, 1.1, 0.9])
+    return {
+        "tokens": tokens,
+        "seconds": {name: (time * rounds).tolist() for name, time in each.items()},
+        "bytes": {name: round(1e9 * time) for name, time in each.items()},
+    }
+
+
+MAKERS = {"train": _training, "swap": _swap, "errors": _errors, "speed": _speed}
+
+
+def finished(unit: Unit) -> Finished:
+    return Finished(unit.label, unit.config, MAKERS[unit.config["kind"]](unit.config), 1.0)
+
+
+def units(preset: str = "laptop") -> list[Unit]:
+    return study.units(PRESETS[preset], HERE)
+
+
+def everything() -> list[Finished]:
+    """All units of the laptop preset."""
+    return [finished(unit) for unit in units()]

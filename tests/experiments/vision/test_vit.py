@@ -1,0 +1,146 @@
+"""The model: its size, what it refuses, and its attention against softmax."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from crt.integrations.flax import convert
+from experiments.training import ConfigError
+from experiments.vision import paper
+from experiments.vision.attention import MECHANISMS, attend
+from experiments.vision.errors import projections_key
+from experiments.vision.mae import MAE, Painting
+from experiments.vision.vit import SIZES, Shape, ViT, patches, positions
+
+SMALL = Shape(side=8, patch=2, width=16, depth=2, heads=2, features=16)
+
+
+def parameters(config) -> int:
+    model = nnx.eval_shape(lambda: config.model(nnx.Rngs(0)))
+    return sum(leaf.size for leaf in jax.tree.leaves(nnx.state(model, nnx.Param)))
+
+
+def test_vit_large_has_the_known_number_of_parameters() -> None:
+    """304,326,632 with a class token and its position (timm), 1024 each less without."""
+    assert parameters(paper.scratch("softmax")) == 304_326_632 - 2 * 1024
+
+
+def test_vit_tiny_has_the_known_number_of_parameters() -> None:
+    """5,717,416 with a class token and its position (timm), 192 each less without."""
+    tiny = replace(paper.LARGE, **SIZES["tiny"])
+    for name in ("softmax", "favor++"):
+        assert parameters(paper.scratch(name, shape=tiny)) == 5_717_416 - 2 * 192
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"attention": "sofmax"}, "there is no attention 'sofmax'; known are softmax, favor+"),
+        ({"patch": 3}, "patch is 3, which does not divide the side, 8"),
+        ({"heads": 3}, "heads is 3, which does not divide the width, 16"),
+    ],
+)
+def test_a_wrong_shape_is_one_sentence(change: dict, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=r"attention|divide") as caught:
+        replace(SMALL, **change)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_images_of_another_size_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"images have shape \(6, 6, 1\); this model takes"):
+        patches(SMALL, jnp.zeros((1, 6, 6, 1)))
+
+
+def test_patches_are_squares_of_the_image() -> None:
+    image = jnp.arange(64.0).reshape(1, 8, 8, 1)
+    found = patches(SMALL, image)
+    assert found.shape == (1, 16, 4)
+    np.testing.assert_array_equal(found[0, 5], image[0, 2:4, 2:4, 0].ravel())
+
+
+def test_positions_differ_and_are_bounded() -> None:
+    found = positions(16, 16)
+    assert found.shape == (16, 16) and np.abs(found).max() <= 1
+    apart = np.linalg.norm(found[:, None] - found[None], axis=-1) + np.eye(16)
+    assert apart.min() > 0.1
+
+
+def built(shape: Shape, seed: int = 0) -> ViT:
+    return ViT(shape, 10, 0.5, nnx.Rngs(seed))
+
+
+@pytest.fixture(scope="module")
+def images() -> jax.Array:
+    return jax.random.normal(jax.random.key(9), (3, 8, 8, 1))
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_attention_gives_finite_gradients(name: str, images) -> None:
+    shape = replace(SMALL, depth=1, attention=name)
+    graph, params, fixed = nnx.split(built(shape), nnx.Param, ...)
+
+    @jax.jit
+    def gradient(params):
+        def total(params):
+            return jnp.sum(nnx.merge(graph, params, fixed)(images, jax.random.key(1)) ** 2)
+
+        return jax.grad(total)(params)
+
+    leaves = jax.tree.leaves(gradient(params))
+    assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in leaves)
+    assert sum(float(jnp.sum(jnp.abs(leaf))) for leaf in leaves) > 0
+    # What is fixed are the projections; softmax and ELU have none.
+    assert len(jax.tree.leaves(fixed)) == (0 if name in ("softmax", "elu") else 1)
+
+
+def test_own_projections_are_those_of_a_conversion(images) -> None:
+    """A model trained with FAVOR++ converted to it by the same key is the same model."""
+    model = built(replace(SMALL, attention="favor++"))
+    again, other = (
+        convert(model, attend("favor++", 16), projections_key(SMALL, seed)).model for seed in (0, 1)
+    )
+    np.testing.assert_array_equal(model(images), again(images))
+    assert np.abs(np.asarray(model(images) - other(images))).max() > 1e-6
+
+
+def test_more_features_come_closer_to_softmax(images) -> None:
+    exact = built(SMALL)
+    far = []
+    for features in (4, 4096):
+        swapped = convert(exact, attend("favor++", features), jax.random.key(0)).model
+        far.append(float(jnp.max(jnp.abs(swapped(images) - exact(images)))))
+    assert far[1] < far[0] / 4
+
+
+def test_branches_are_dropped_in_training_alone(images) -> None:
+    model = built(SMALL)
+    np.testing.assert_array_equal(model(images), model(images))
+    dropped = [model(images, jax.random.key(seed)) for seed in range(4)]
+    assert any(not np.array_equal(each, dropped[0]) for each in dropped[1:])
+
+
+def test_recomputation_changes_nothing(images) -> None:
+    one, other = (built(replace(SMALL, remat=remat))(images) for remat in (False, True))
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_the_autoencoder_is_judged_by_hidden_patches_alone(images, monkeypatch) -> None:
+    model = MAE(SMALL, Painting(width=8, depth=1, heads=2), nnx.Rngs(0))
+    assert model.seen == 4
+    order = jnp.argsort(jax.random.uniform(jax.random.key(3), (3, 16)), axis=1)
+    wanted = jax.nn.standardize(patches(SMALL, images), axis=-1, epsilon=1e-6)
+    seen = jnp.argsort(order, axis=1) < model.seen
+
+    def paint(right):
+        monkeypatch.setattr(
+            MAE, "decode", lambda self, x, order: jnp.where(right[..., None], wanted, 7.0)
+        )
+        return np.asarray(model(images, jax.random.key(3)))
+
+    # Right where it is hidden and wrong where it was seen costs nothing, and the other way round.
+    np.testing.assert_allclose(paint(~seen), 0, atol=1e-6)
+    assert paint(seen).min() > 1
