@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -59,7 +59,7 @@ def measure(run: Vision) -> dict[str, Any]:
     over = inputs.mesh()
     graph, _ = steps.outline(run)
     state, batch = abstract(run, over)
-    step = steps.compiled(run, graph, inputs.everywhere(over))
+    step = cast(Any, steps.compiled(run, graph, inputs.everywhere(over)))
     lowered = step.lower(state, batch)
     cost, memory = lowered.cost_analysis(), lowered.compile().memory_analysis()
     if cost is None or memory is None:
