@@ -1,9 +1,10 @@
 """`vision-plan`: the paper's runs checked without their data: size, memory, FLOPs, compilation.
 
 Every step is compiled from abstract shapes for a simulated mesh of 8×8 devices, and lowered for
-TPUs. Memory is that of XLA's buffers for CPU devices: an estimate of a TPU's. FLOPs are those of
-the whole step, all layers and blocks unrolled; with `remat` they count what is computed twice.
-All of it is on paper: no accelerator was used.
+TPUs. Memory is told twice: as XLA reserves it for CPU devices, which compute bfloat16 in float32
+and keep what `remat` would compute again, and by a formula for a TPU, which does neither. FLOPs are
+those of the whole step, all layers and blocks unrolled, with what `remat` computes again. All of it
+is on paper: no accelerator was used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,9 +72,24 @@ def gather(preset: Plan, finished: Sequence[Finished]) -> dict[str, Any]:
         {"start": each.config["part"], "attention": each.config["attention"]}
         | {"name": TITLES[each.config["attention"]]}
         | each.result
+        | {"estimate": each.result["arguments"] + activations(each.config, each.result)}
         for each in finished
     ]
     return {"rows": rows, "costs": costs(), "verdicts": [settings()] if preset.depth > 1 else []}
+
+
+def activations(config: Mapping[str, Any], result: Mapping[str, Any]) -> int:
+    """Bytes of activations on a device by formula, blocks computed again: none of it was measured.
+
+    In bfloat16 the input of every block is kept, and of one block q, k, v, out and the two sides of
+    its inner layer; in float32 its attention: matrices L², or features LM of queries and keys.
+    """
+    examples = result["batch"] // result["devices"]
+    tokens, width, heads = paper.TOKENS, config["width"], config["heads"]
+    kept = (config["depth"] + 1) * tokens * width * 2
+    block = tokens * (4 + 8) * width * 2
+    inner = tokens if config["attention"] == "softmax" else 2 * config["features"]
+    return examples * (kept + block + heads * tokens * inner * 4)
 
 
 def settings() -> dict[str, Any]:
@@ -116,12 +132,11 @@ def costs() -> list[dict[str, Any]]:
 def show(numbers: Mapping[str, Any]) -> str:
     lines = [f"{'':26}{'parameters':>12}{'GB a device':>12}{'TFLOPs a step':>15}"]
     for row in numbers["rows"]:
-        size = (row["arguments"] + row["temporary"]) / 1e9
         lines.append(
-            f"{row['start']:9}{row['name']:17}{row['parameters']:12,}{size:12.1f}"
+            f"{row['start']:9}{row['name']:17}{row['parameters']:12,}{row['estimate'] / 1e9:12.1f}"
             f"{row['flops'] / 1e12:15,.0f}"
         )
-    return "\n".join([*lines, "Nothing was run: memory is XLA's for CPU devices."])
+    return "\n".join([*lines, "Nothing was run: memory is that of a formula."])
 
 
 EXPERIMENT = Experiment(

@@ -20,7 +20,6 @@ from experiments.vision import (
     claims,
     configs,
     errors,
-    folder,
     gather,
     learning,
     paper,
@@ -64,9 +63,8 @@ def units(preset: Preset, origins: Origins) -> list[Unit]:
 def _configurations(
     preset: Preset, origins: Origins
 ) -> tuple[Pretraining, Callable[[str, str, int], Classification]]:
-    """The pre-training, and what makes the other runs; ImageNet must be at hand for the paper's."""
+    """The pre-training, and what makes the other runs."""
     if isinstance(preset, Paper):
-        folder.split("train")
         return paper.pretraining(), paper.classification
     data = origins[DATA]
     return configs.pretraining(preset, data), partial(configs.classification, preset, data)

@@ -7,8 +7,12 @@ from typing import Any
 
 from experiments.classification.gather import gather
 from experiments.classification.presets import PRESETS
+from experiments.vision import plan as vision_plan
+from experiments.vision import presets as vision_presets
+from experiments.vision import study as vision_study
 from tests.experiments.classification import made
-from verification.runs import plain
+from tests.experiments.vision import made as vision_made
+from verification.runs import Finished, plain
 
 
 def check(name: str, module: str, **more: Any) -> dict[str, Any]:
@@ -290,4 +294,21 @@ def store_classification(folder: Path) -> Path:
     """Write the numbers of a classification, gathered by the study itself from made-up units."""
     numbers = plain(gather(PRESETS["paper"], made.study()) | {"preset": "paper", "data": {}})
     (folder / "classification.paper.json").write_text(json.dumps(numbers), "utf-8")
+    return folder
+
+
+def store_vision(folder: Path) -> Path:
+    """Write the numbers and times of a vision study, gathered by the study from made-up units."""
+    done = vision_made.everything()
+    numbers = plain(vision_study.numbers(vision_presets.PRESETS["laptop"], done) | {"data": {}})
+    step = {"devices": 64, "batch": 4096, "parameters": 304_324_584, "arguments": 5_000_000_000}
+    step |= {"temporary": 40_000_000_000, "flops": 2e15, "tpu_bytes": 700_000}
+    config = {"part": "scratch", "attention": "favor++", "width": 1024, "depth": 24, "heads": 16}
+    planned = [Finished("", config | {"features": 256}, step, 1.0)]
+    for name, found in (
+        ("vision.laptop", numbers),
+        ("vision.laptop.timing", plain(vision_study.times(done))),
+        ("vision-plan.laptop", plain(vision_plan.gather(vision_plan.PRESETS["laptop"], planned))),
+    ):
+        (folder / f"{name}.json").write_text(json.dumps(found), "utf-8")
     return folder
