@@ -28,6 +28,7 @@ reproduce: $(STAMP) ## Run every derivation, the experiments (laptop presets) an
 	$(BIN)/python -m derivations --check
 	$(BIN)/python -m experiments variance --preset laptop
 	$(BIN)/python -m experiments classification --preset laptop
+	$(BIN)/python -m experiments vision --preset smoke --out build/vision
 	$(BIN)/python -m paper_figures --quiet --readme README.md
 	@echo "Report: results/report.html"
 	@$(BIN)/python -m experiments data

@@ -131,11 +131,11 @@ def costs() -> list[dict[str, Any]]:
 
 def show(numbers: Mapping[str, Any]) -> str:
     lines = [f"{'':26}{'parameters':>12}{'GB a device':>12}{'TFLOPs a step':>15}"]
-    for row in numbers["rows"]:
-        lines.append(
-            f"{row['start']:9}{row['name']:17}{row['parameters']:12,}{row['estimate'] / 1e9:12.1f}"
-            f"{row['flops'] / 1e12:15,.0f}"
-        )
+    lines += [
+        f"{row['start']:9}{row['name']:17}{row['parameters']:12,}{row['estimate'] / 1e9:12.1f}"
+        f"{row['flops'] / 1e12:15,.0f}"
+        for row in numbers["rows"]
+    ]
     return "\n".join([*lines, "Nothing was run: memory is that of a formula."])
 
 

@@ -11,9 +11,9 @@ COSTS = ("Tokens", "Softmax, GFLOPs", "FAVOR, GFLOPs", "Softmax, MB", "FAVOR, MB
 LEAD = (
     "Nothing of this was run: no accelerator was at hand. Each step of the paper’s runs was "
     "compiled from abstract shapes for a simulated mesh, and lowered for TPUs. Memory by formula "
-    "counts the state and the activations that are kept if blocks are computed again, which XLA for "
-    "CPU devices does not do, and it holds bfloat16 in float32. A core of a TPUv3 has 16 GB. FLOPs "
-    "are those of the unrolled step on all devices."
+    "counts the state and the activations that are kept if blocks are computed again; XLA for CPU "
+    "devices does not do so, and holds bfloat16 in float32. A core of a TPUv3 has 16 GB. FLOPs are "
+    "those of the unrolled step on all devices."
 )
 ATTENTION = (
     "Attention of ViT-tiny by formula, one image, forward, M = 128, bfloat16: multiply-adds, and "

@@ -1,5 +1,6 @@
 """Every figure from the small result set, and from results with parts of it missing."""
 
+import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ from paper_figures import (
     uniform,
     utility,
     variance,
+    vision_accuracy,
+    vision_error,
+    vision_speed,
+    vision_stability,
+    vision_swap,
 )
 from paper_figures.gallery import MODULES, absent, drawings
 from paper_figures.results import Results
@@ -38,7 +44,8 @@ STUDY = ["method_map", "utility", "log_vars", "orthogonal", "prediction", "equal
 
 def test_every_figure_is_drawn(put, found, put_study, study) -> None:
     put_study(study)
-    results = Results(sample.store_classification(sample.store_attention(put(found))))
+    folder = sample.store_classification(sample.store_attention(put(found)))
+    results = Results(sample.store_vision(folder))
     assert [drawing.name for drawing in drawings(results)] == NAMES
     assert absent(results) == []
     for drawing in drawings(results):
@@ -290,3 +297,47 @@ def test_what_stands_in_for_a_set_is_named_over_its_panel(put_study, study) -> N
     study["data"]["mnist"]["stand_in"] = None
     figure = equal_cost.draw(Results(put_study(study)))
     assert figure is not None and "mnist" in [axis.get_title() for axis in figure.axes]
+
+
+def test_the_vision_study_tells_its_numbers(put, found) -> None:
+    results = Results(sample.store_vision(put(found)))
+    assert "FAVOR++ 86.1 (from scratch, 49 tokens)" in vision_accuracy.caption(results)
+    assert "a number: 0." in vision_stability.caption(results)
+    assert "88.0 %" in vision_swap.caption(results)
+    assert "no weight changed" in vision_swap.caption(results)
+    assert "At 1936 tokens FAVOR++ makes 3.52 times" in vision_speed.caption(results)
+    assert all(row["estimate"] == row["attention"] for row in vision_error.own(results_of(results)))
+
+
+def results_of(results: Results) -> list[Any]:
+    found = results.experiment("vision")
+    assert found is not None
+    return found.numbers["errors"]
+
+
+def test_a_changed_number_of_the_vision_study_reaches_its_figures(put, found) -> None:
+    folder = sample.store_vision(put(found))
+    names = ["vision_accuracy", "vision_stability", "vision_swap", "vision_error", "vision_speed"]
+    before = {each.name: each.svg for each in drawings(Results(folder))}
+    numbers = json.loads((folder / "vision.laptop.json").read_text())
+    timing = json.loads((folder / "vision.laptop.timing.json").read_text())
+    numbers["curves"][0]["mean"][0] -= 9
+    numbers["stability"][0]["windows"][0]["loss"] += 1
+    numbers["swap"]["rows"][0]["mean"] -= 9
+    numbers["errors"][0]["output_observed"] *= 2
+    timing["speed"][0]["steps"]["softmax"]["most"] *= 2
+    (folder / "vision.laptop.json").write_text(json.dumps(numbers))
+    (folder / "vision.laptop.timing.json").write_text(json.dumps(timing))
+    after = {each.name: each.svg for each in drawings(Results(folder))}
+    assert [name for name in names if before[name] != after[name]] == names
+
+
+@pytest.mark.parametrize("part", ["curves", "stability", "swap", "errors"])
+def test_parts_of_the_vision_study_that_are_missing_draw_nothing(put, found, part: str) -> None:
+    folder = sample.store_vision(put(found))
+    numbers = json.loads((folder / "vision.laptop.json").read_text())
+    (folder / "vision.laptop.json").write_text(json.dumps(numbers | {part: None}))
+    module = {"curves": vision_accuracy, "stability": vision_stability, "swap": vision_swap}
+    assert module.get(part, vision_error).draw(Results(folder)) is None
+    (folder / "vision.laptop.timing.json").unlink()
+    assert vision_speed.draw(Results(folder)) is None
