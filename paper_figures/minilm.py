@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from paper_figures.results import Results, number
-from paper_figures.style import GREY, LOOKS
+from paper_figures.style import GREY, LOOKS, reach
 
 TITLE = "A pretrained encoder with its attention swapped"
 
@@ -33,15 +33,11 @@ def draw(results: Results) -> Figure | None:
         mean, least, most = (
             [number(row[key]) for row in own] for key in ("cosine", "least", "most")
         )
-        reach = [
-            [m - a for m, a in zip(mean, least, strict=True)],
-            [b - m for m, b in zip(mean, most, strict=True)],
-        ]
         colour, marker, line = LOOKS[name]
         axis.errorbar(
             features,
             mean,
-            reach,
+            reach(mean, least, most),
             color=colour,
             marker=marker,
             linestyle=line,

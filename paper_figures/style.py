@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,6 +71,14 @@ def paper_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(mpl.rc_params_from_file(STYLE, use_default_template=False))
         yield
+
+
+def reach(
+    middle: Sequence[float], least: Sequence[float], most: Sequence[float]
+) -> list[list[float]]:
+    """Lengths of error bars below and above the middle, from their ends."""
+    below = [m - a for m, a in zip(middle, least, strict=True)]
+    return [below, [b - m for m, b in zip(middle, most, strict=True)]]
 
 
 def save(figure: Figure, kind: str) -> bytes:

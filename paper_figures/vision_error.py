@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from paper_figures.results import Results, Row, number
@@ -45,9 +46,16 @@ def draw(results: Results) -> Figure | None:
         place = number(row["output_observed"]), number(row["accuracy"])
         right.plot(*place, marker, color=colour, markerfacecolor=face)
     right.set_xscale("log")
+    _plain(right.xaxis)
     right.set_xlabel("observed error")
     right.set_ylabel("test accuracy, %")
     return figure
+
+
+def _plain(axis: Axis) -> None:
+    """Numbers of a logarithmic scale, over hardly more than a decade, as people write them."""
+    axis.set_minor_formatter("{x:g}")
+    axis.set_major_formatter("{x:g}")
 
 
 def _compare(axis: Axes, rows: Sequence[Row]) -> None:
@@ -60,6 +68,8 @@ def _compare(axis: Axes, rows: Sequence[Row]) -> None:
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, linewidth=1.0)
     axis.set_xscale("log")
     axis.set_yscale("log")
+    _plain(axis.xaxis)
+    _plain(axis.yaxis)
     axis.set_xlabel("predicted error")
     axis.set_ylabel("observed error")
     axis.legend()

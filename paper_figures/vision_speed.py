@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.results import Results, Row, number
-from paper_figures.style import ATTENTION_LOOKS, GREY
+from paper_figures.style import ATTENTION_LOOKS, GREY, reach
 
 TITLE = "Vision Transformers: steps per second (the paper's Figure 4, right)"
 
@@ -58,15 +58,17 @@ def _panel(axis: Axes, rows: Sequence[Row], pick: Callable[[Row, str], Any]) -> 
         middle, least, most = (
             [number(each[key]) for each in spread] for key in ("median", "least", "most")
         )
-        reach = [
-            [m - a for m, a in zip(middle, least, strict=True)],
-            [b - m for m, b in zip(middle, most, strict=True)],
-        ]
         colour, marker, line = ATTENTION_LOOKS[name]
         axis.errorbar(
-            tokens, middle, reach, color=colour, marker=marker, linestyle=line, capsize=3,
+            tokens,
+            middle,
+            reach(middle, least, most),
+            color=colour,
+            marker=marker,
+            linestyle=line,
+            capsize=3,
             label=name.upper() if name != "softmax" else name,
-        )  # fmt: skip
+        )
 
 
 def _memory(axis: Axes, rows: Sequence[Row]) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+import jax
 import pytest
 
 from experiments.data import files, origins
@@ -25,3 +26,10 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Iterator[None]:
     origins.origin.cache_clear()
     yield
     origins.origin.cache_clear()
+
+
+@pytest.fixture
+def usual_promotion() -> Iterator[None]:
+    """Optax mixes dtypes on purpose: the suite's strict promotion ends where it is used."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield

@@ -173,3 +173,13 @@ def test_the_same_results_give_the_same_bytes(put, found) -> None:
 def test_no_results_at_all(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="holds no results"):
         render(Results(tmp_path))
+
+
+def test_the_vision_study_says_its_scale_and_what_was_not_run(put, words) -> None:
+    page = page_of(sample.store_vision(put(words)))
+    assert 'id="experiment-vision"' in page and 'id="experiment-vision-plan"' in page
+    assert "The verdicts are about that scale" in page
+    assert "Nothing of this was run: no accelerator was at hand." in page
+    assert "no weight changed and nothing trained, at M = 1024: FAVOR+ 86.7 %" in page
+    # The verdicts of the clock stand with the others.
+    assert "time of a step, FAVOR++ over FAVOR+" in page

@@ -8,6 +8,8 @@ from scipy import stats
 
 from experiments.training import augmentation
 
+pytestmark = pytest.mark.usefixtures("usual_promotion")
+
 
 @pytest.fixture
 def images() -> jax.Array:

@@ -6,6 +6,8 @@ import pytest
 
 from experiments.training import inputs
 
+pytestmark = pytest.mark.usefixtures("usual_promotion")
+
 
 class Numbers:
     def __len__(self) -> int:

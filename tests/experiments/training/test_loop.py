@@ -15,6 +15,8 @@ from experiments.training import loop as loop_module
 from experiments.training.checkpoints import Checkpoints
 from tests.experiments.training.line import Line
 
+pytestmark = pytest.mark.usefixtures("usual_promotion")
+
 
 def weights(model: nnx.Module) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(nnx.state(model, nnx.Param))]

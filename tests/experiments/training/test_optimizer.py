@@ -6,6 +6,8 @@ import pytest
 
 from experiments.training.optimizer import Optimizer, schedule, transformation
 
+pytestmark = pytest.mark.usefixtures("usual_promotion")
+
 
 def test_warm_up_and_cosine() -> None:
     rate = schedule(Optimizer(rate=0.1, warmup=10), batch=512, steps=110)

@@ -11,6 +11,8 @@ from experiments.__main__ import main
 from experiments.vision.weights import folder
 from tests.experiments.test_killed import kill_repeatedly
 
+pytestmark = pytest.mark.usefixtures("usual_promotion")
+
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -16,6 +16,8 @@ from experiments.vision.errors import projections_key
 from experiments.vision.mae import MAE, Painting
 from experiments.vision.vit import SIZES, Shape, ViT, patches, positions
 
+pytestmark = pytest.mark.usefixtures("usual_promotion")
+
 SMALL = Shape(side=8, patch=2, width=16, depth=2, heads=2, features=16)
 
 
