@@ -4,11 +4,11 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from crt import parameters
 from crt.arrays import promote
-from crt.attention.blocks import slice_mask, sweep
+from crt.attention.blocks import cut, slice_mask, sweep
 from crt.statistics import Moments, Statistics, moments
 
 # Rows that are centred and squared at one time; they stay in cache between the two.
@@ -19,7 +19,7 @@ def _moments(x: Array, mask: Array | None, dtype) -> Moments:
     """Moments of x (B, L, N, H) over L, for each batch element and head, merged over blocks."""
 
     def part(start: Array | int, size: int) -> Moments:
-        rows = lax.dynamic_slice_in_dim(x, start, size, axis=1).astype(dtype)
+        rows = cut(x, start, size).astype(dtype)
         shown = slice_mask(mask, start, size)
         shown = jnp.ones(rows.shape[:2], bool) if shown is None else shown
         return jax.vmap(jax.vmap(moments, (1, None)))(rows, shown)
