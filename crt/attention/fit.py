@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from crt import parameters
-from crt.arrays import promote
+from crt.arrays import common_dtype, promote
 from crt.attention.blocks import cut, slice_mask, sweep
 from crt.statistics import Moments, Statistics, moments
 
@@ -45,7 +45,7 @@ def rho(
     those of all devices.
     """
     (factor,) = promote(scale)
-    dtype = jnp.promote_types(factor.dtype, jnp.promote_types(q.dtype, k.dtype))
+    dtype = common_dtype(factor, q, k)
     groups = q.shape[2] // k.shape[2]
     repeated = jax.tree.map(lambda x: jnp.repeat(x, groups, axis=1), _moments(k, k_mask, dtype))
     both = Statistics(_moments(q, q_mask, dtype), repeated)
