@@ -12,7 +12,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from crt.attention.blocks import gather, hide, keep, put, repeat, slice_mask, sweep, take
+from crt.attention.blocks import (
+    from_bits,
+    gather,
+    hide,
+    keep,
+    put,
+    repeat,
+    slice_mask,
+    sweep,
+    take,
+    to_bits,
+)
 from crt.attention.features import Map, dtype_of, with_ones
 from crt.attention.state import State, divide, empty, finite
 
@@ -83,8 +94,9 @@ def _summarise_backward(heads, block, saved, change):
         k_out = put(k_out, start, gather(k_rows, k.shape[2]))
         return total, k_out, put(v_out, start, gather(v_rows, v.shape[2]))
 
-    zeros = jax.tree.map(jnp.zeros_like, (features, k, v))
-    return *sweep(step, zeros, k.shape[1], block), None
+    zeros = jax.tree.map(jnp.zeros_like, features), *(to_bits(jnp.zeros_like(x)) for x in (k, v))
+    total, *outs = sweep(step, zeros, k.shape[1], block)
+    return total, *map(from_bits, outs), None
 
 
 summarise = jax.custom_vjp(_summarise, nondiff_argnums=(4, 5))
@@ -99,7 +111,7 @@ def _read(features: Map, q: Array, state: State, block: int) -> Array:
         return put(out, start, answer(features, take(q, start, size, dtype), state))
 
     shape = (*q.shape[:-1], state.sums.shape[-1] - 1)
-    return sweep(step, jnp.zeros(shape, q.dtype), q.shape[1], block)
+    return from_bits(sweep(step, to_bits(jnp.zeros(shape, q.dtype)), q.shape[1], block))
 
 
 def _read_forward(features, q, state, block):
@@ -121,9 +133,9 @@ def _read_backward(block, saved, change):
         own, q_rows, sums = pull(take(change, start, size, dtype))
         return jax.tree.map(jnp.add, total, (own, sums)), put(q_out, start, q_rows)
 
-    zeros = jax.tree.map(jnp.zeros_like, ((features, state.sums), q))
+    zeros = jax.tree.map(jnp.zeros_like, (features, state.sums)), to_bits(jnp.zeros_like(q))
     (features_out, sums), q_out = sweep(step, zeros, q.shape[1], block)
-    return features_out, q_out, State(jnp.zeros_like(state.log_scale), sums)
+    return features_out, from_bits(q_out), State(jnp.zeros_like(state.log_scale), sums)
 
 
 read = jax.custom_vjp(_read, nondiff_argnums=(3,))

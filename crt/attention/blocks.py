@@ -1,4 +1,8 @@
-"""Blocks of a sequence: every pass over it holds the features of one block only."""
+"""Blocks of a sequence: every pass over it holds the features of one block only.
+
+XLA widens bfloat16 to float32 on a CPU, and an array that a loop reads or writes a block of is then
+widened as a whole, in each round: O(L²). So such arrays go through loops as their bits.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,15 +13,30 @@ from jax import Array, lax
 Carry = TypeVar("Carry")
 
 
+def to_bits(x: Array) -> Array:
+    """x, bfloat16 as integers with its bits."""
+    return lax.bitcast_convert_type(x, jnp.uint16) if x.dtype == jnp.bfloat16 else x
+
+
+def from_bits(x: Array) -> Array:
+    """The inverse of `to_bits`."""
+    return lax.bitcast_convert_type(x, jnp.bfloat16) if x.dtype == jnp.uint16 else x
+
+
+def cut(x: Array, start: Array | int, size: int) -> Array:
+    """Rows start … start+size of x (B, L, N, H)."""
+    return from_bits(lax.dynamic_slice_in_dim(to_bits(x), start, size, axis=1))
+
+
 def take(x: Array, start: Array | int, size: int, dtype) -> Array:
     """Rows start … start+size of x (B, L, N, H) as (B, N, size, H)."""
-    rows = lax.dynamic_slice_in_dim(x, start, size, axis=1)
-    return jnp.swapaxes(rows, 1, 2).astype(dtype)
+    return jnp.swapaxes(cut(x, start, size), 1, 2).astype(dtype)
 
 
 def put(target: Array, start: Array | int, rows: Array) -> Array:
-    """`target` (B, L, N, H) with the rows (B, N, size, H) written from `start` on."""
-    rows = jnp.swapaxes(rows, 1, 2).astype(target.dtype)
+    """`target` (B, L, N, H), as bits, with the rows (B, N, size, H) written from `start` on."""
+    dtype = jnp.bfloat16 if target.dtype == jnp.uint16 else target.dtype
+    rows = to_bits(jnp.swapaxes(rows, 1, 2).astype(dtype))
     return lax.dynamic_update_slice_in_dim(target, rows, start, axis=1)
 
 

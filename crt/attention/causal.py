@@ -13,7 +13,17 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from crt.attention.bidirectional import matmul
-from crt.attention.blocks import gather, hide, keep, put, repeat, slice_mask, take
+from crt.attention.blocks import (
+    from_bits,
+    gather,
+    hide,
+    keep,
+    put,
+    repeat,
+    slice_mask,
+    take,
+    to_bits,
+)
 from crt.attention.features import Map, dtype_of, with_ones
 from crt.attention.segments import Segments, extend, first_of_each, same
 from crt.attention.state import State, divide, finite
@@ -191,9 +201,10 @@ def _sweep(features, state, q, k, v, mask, segments, chunk, group):
         after, _ = lax.scan(one, carry, _starts(first, chunk, group))
         return after, carry[1]
 
-    out = jnp.zeros((*q.shape[:-1], v.shape[-1]), q.dtype)
+    out = to_bits(jnp.zeros((*q.shape[:-1], v.shape[-1]), q.dtype))
     firsts = _starts(0, chunk * group, q.shape[1] // (chunk * group))
-    return lax.scan(several, (out, state), firsts)
+    (out, state), saved = lax.scan(several, (out, state), firsts)
+    return (from_bits(out), state), saved
 
 
 def _forward(features, state, q, k, v, mask, segments, chunk, group):
@@ -235,11 +246,11 @@ def _backward(chunk, group, residuals, change):
         _, states = lax.scan(again, state, starts)
         return lax.scan(one, carry, (starts, states), reverse=True)
 
-    zeros = jax.tree.map(jnp.zeros_like, (features, q, k, v))
-    carry = (zeros[0], change[1].sums, *zeros[1:])
+    outs = (to_bits(jnp.zeros_like(x)) for x in (q, k, v))
+    carry = (jax.tree.map(jnp.zeros_like, features), change[1].sums, *outs)
     firsts = _starts(0, chunk * group, q.shape[1] // (chunk * group))
     (total, sums, *outs), _ = lax.scan(several, carry, (firsts, saved), reverse=True)
-    return total, State(jnp.zeros_like(saved.log_scale[0]), sums), *outs, None, None
+    return total, State(jnp.zeros_like(saved.log_scale[0]), sums), *map(from_bits, outs), None, None
 
 
 attend = jax.custom_vjp(_attend, nondiff_argnums=(7, 8))

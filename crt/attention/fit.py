@@ -4,11 +4,11 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from crt import parameters
-from crt.arrays import promote
-from crt.attention.blocks import slice_mask, sweep
+from crt.arrays import common_dtype, promote
+from crt.attention.blocks import cut, slice_mask, sweep
 from crt.statistics import Moments, Statistics, moments
 
 # Rows that are centred and squared at one time; they stay in cache between the two.
@@ -19,7 +19,7 @@ def _moments(x: Array, mask: Array | None, dtype) -> Moments:
     """Moments of x (B, L, N, H) over L, for each batch element and head, merged over blocks."""
 
     def part(start: Array | int, size: int) -> Moments:
-        rows = lax.dynamic_slice_in_dim(x, start, size, axis=1).astype(dtype)
+        rows = cut(x, start, size).astype(dtype)
         shown = slice_mask(mask, start, size)
         shown = jnp.ones(rows.shape[:2], bool) if shown is None else shown
         return jax.vmap(jax.vmap(moments, (1, None)))(rows, shown)
@@ -45,7 +45,7 @@ def rho(
     those of all devices.
     """
     (factor,) = promote(scale)
-    dtype = jnp.promote_types(factor.dtype, jnp.promote_types(q.dtype, k.dtype))
+    dtype = common_dtype(factor, q, k)
     groups = q.shape[2] // k.shape[2]
     repeated = jax.tree.map(lambda x: jnp.repeat(x, groups, axis=1), _moments(k, k_mask, dtype))
     both = Statistics(_moments(q, q_mask, dtype), repeated)

@@ -4,8 +4,8 @@
     head would take 4 TiB in float32. Inputs are made in chunks, so that no float32 copy of them
     exists. Each kind runs in a process of its own, whose largest resident memory is reported.
 
-Another length than the default is written only if --out is given. Run once on two cores that had
-other work: 9 minutes bidirectional, 23 causal, 5.7 GiB each.
+Another length than the default is written only if --out is given. On two cores that had other work
+the passes took 13 s bidirectional and 26 s causal, and 4.4 GiB each.
 """
 
 import argparse

@@ -11,10 +11,10 @@ HEADS, DIM, FEATURES = 4, 64, 256
 FLOAT = 4
 
 
-def temporaries(length: int, is_causal: bool, gradients: bool) -> int:
+def temporaries(length: int, is_causal: bool, gradients: bool, dtype=jnp.float32) -> int:
     """Bytes of temporary memory of a compiled call, by XLA's own count."""
     attend = crt.FavorAttention(FEATURES, "pos")
-    rows = jax.ShapeDtypeStruct((1, length, HEADS, DIM), jnp.float32)
+    rows = jax.ShapeDtypeStruct((1, length, HEADS, DIM), dtype)
     omega = jax.ShapeDtypeStruct((FEATURES, DIM), jnp.float32)
 
     def call(q: Array, k: Array, v: Array, omega: Array) -> Array:
@@ -45,3 +45,13 @@ def test_backward(is_causal: bool) -> None:
     short, long = (temporaries(length, is_causal, gradients=True) for length in (4096, 16384))
     row = FLOAT * HEADS * (DIM + 1)
     assert long - short <= 6 * row * (16384 - 4096)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_bfloat16_is_never_widened_as_a_whole(is_causal: bool) -> None:
+    """Each further token costs less than two rows of float32: q, k and v as their bits make 1½.
+
+    Widened they would make 3. What a compiler widens it widens in every round of a loop: O(L²).
+    """
+    short, long = (temporaries(length, is_causal, False, jnp.bfloat16) for length in (16384, 65536))
+    assert long - short < 2 * FLOAT * HEADS * DIM * (65536 - 16384)
