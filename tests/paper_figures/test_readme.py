@@ -28,10 +28,10 @@ def test_a_changed_number_is_noticed(put_study, study) -> None:
 def test_a_row_for_every_verdict(put_study, study) -> None:
     text = readme.updated(FRAME, Results(put_study(study)))
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    rows = [line for line in text.splitlines() if line.startswith("| fig-img")]
+    rows = [line for line in text.splitlines() if line.startswith("| Section 5.3.3")]
     command = "`python -m experiments variance --preset laptop`"
     assert rows[0] == (
-        f"| fig-img: a below b | {command} | 5 min on 2 cores | > 80 | 83.6 | reproduced |"
+        f"| Section 5.3.3, Figure 4: a below b | {command} | 5 min on 2 cores | > 80 | 83.6 | reproduced |"
     )
     assert "of work" not in text.lower() and text.count(command) == 1
     assert (
