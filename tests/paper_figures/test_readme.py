@@ -31,7 +31,8 @@ def test_a_row_for_every_verdict(put_study, study) -> None:
     rows = [line for line in text.splitlines() if line.startswith("| Section 5.3.3")]
     command = "`python -m experiments variance --preset laptop`"
     assert rows[0] == (
-        f"| Section 5.3.3, Figure 4: a below b | {command} | 5 min on 2 cores | > 80 | 83.6 | reproduced |"
+        f"| Section 5.3.3, Figure 4: a below b | {command} | 5 min on 2 cores | > 80 | 83.6 "
+        "| reproduced |"
     )
     assert "of work" not in text.lower() and text.count(command) == 1
     assert (
