@@ -159,8 +159,12 @@ def test_absent_results_leave_their_sections_out(put, words) -> None:
 def test_figures_without_series_are_named(put, found) -> None:
     found["checks"] = found["checks"][:1]
     found["claims"][0]["checks"] = []
-    missing = "equal_cost, accuracy, ranks, constant, convergence, surface, gain, tails, uniform, "
-    assert f"{missing}attention_speed, attention_map, minilm." in page_of(put(found))
+    missing = (
+        "equal_cost, accuracy, ranks, constant, convergence, surface, gain, tails, uniform, "
+        "attention_speed, attention_map, minilm, vision_accuracy, vision_stability, vision_swap, "
+        "vision_error, vision_speed."
+    )
+    assert missing in page_of(put(found))
 
 
 def test_the_same_results_give_the_same_bytes(put, found) -> None:
