@@ -19,6 +19,17 @@ def iid(
     return jax.random.normal(key, (m, d), dtype)
 
 
+@jax.custom_batching.sequential_vmap
+def _haar(z: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """The orthogonal factor of a Gaussian matrix, with the signs that make it Haar-distributed.
+
+    One matrix at a time, also under `vmap`: on a CPU, batches of QR share one pool of threads and
+    wait in it for their parts, so several of them in a program can wait for each other for ever.
+    """
+    q, r = jnp.linalg.qr(z)
+    return q * jnp.sign(jnp.diagonal(r))
+
+
 def orthogonal(
     key: PRNGKeyArray | Shaped[Array, "..."], m: int, d: int, dtype: DTypeLike | None = None
 ) -> Float[Array, "{m} {d}"]:
@@ -33,6 +44,7 @@ def orthogonal(
     errors.floating("dtype", dtype)
     directions_key, lengths_key = jax.random.split(key)
     blocks = -(-m // d)
-    directions = jax.random.orthogonal(directions_key, d, (blocks,), dtype).reshape(-1, d)[:m]
+    gaussian = jax.random.normal(directions_key, (blocks, d, d), dtype)
+    directions = jax.vmap(_haar)(gaussian).reshape(-1, d)[:m]
     lengths = jnp.linalg.norm(jax.random.normal(lengths_key, (m, d), dtype), axis=-1)
     return lengths[:, None] * directions

@@ -17,6 +17,7 @@ from crt.attention.blocks import (
     gather,
     hide,
     keep,
+    once,
     put,
     repeat,
     slice_mask,
@@ -82,6 +83,7 @@ def _summarise_forward(features, k, v, mask, heads, block):
 
 def _summarise_backward(heads, block, saved, change):
     features, k, v, mask, log_scale = saved
+    k, v = map(once, (k, v))
     dtype = dtype_of(features)
 
     def step(carry: tuple, start: Array | int, size: int) -> tuple:
@@ -120,6 +122,7 @@ def _read_forward(features, q, state, block):
 
 def _read_backward(block, saved, change):
     features, q, state = saved
+    q = once(q)
     dtype = dtype_of(features)
 
     def step(carry: tuple, start: Array | int, size: int) -> tuple:

@@ -5,8 +5,10 @@ widened as a whole, in each round: O(L²). So such arrays go through loops as th
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -23,9 +25,29 @@ def from_bits(x: Array) -> Array:
     return lax.bitcast_convert_type(x, jnp.bfloat16) if x.dtype == jnp.uint16 else x
 
 
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
 def cut(x: Array, start: Array | int, size: int) -> Array:
-    """Rows start … start+size of x (B, L, N, H)."""
+    """Rows start … start+size of x (B, L, N, H). Bits have no derivative, so it is given."""
     return from_bits(lax.dynamic_slice_in_dim(to_bits(x), start, size, axis=1))
+
+
+@cut.defjvp
+def _cut_jvp(size: int, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    x, start = primals
+    return cut(x, start, size), lax.dynamic_slice_in_dim(tangents[0], start, size, axis=1)
+
+
+@jax.custom_jvp
+def once(x: Array) -> Array:
+    """x, an input of a backward pass that writes bits: its own derivative would be lost."""
+    return x
+
+
+@once.defjvp
+def _once_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    if primals[0].dtype == jnp.bfloat16:
+        raise ValueError("second derivatives of attention are lost in bfloat16; use float32.")
+    return primals[0], tangents[0]
 
 
 def take(x: Array, start: Array | int, size: int, dtype) -> Array:

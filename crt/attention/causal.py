@@ -3,7 +3,8 @@
 A chunk's queries read the state of earlier chunks and, through a masked C×C matrix, the keys of
 their own chunk. Every scale that touches a row is made of its own past, so no later token can
 change an earlier output by a bit. The backward pass recomputes: it keeps one state for each group
-of chunks that together hold about M tokens, O(L·d + M·d), and never subtracts from a prefix.
+of chunks that together hold about M tokens, O(L·d + M·d), and those of one group's M/C chunks
+at a time; it never subtracts from a prefix.
 """
 
 from functools import partial
@@ -18,6 +19,7 @@ from crt.attention.blocks import (
     gather,
     hide,
     keep,
+    once,
     put,
     repeat,
     slice_mask,
@@ -28,7 +30,7 @@ from crt.attention.features import Map, dtype_of, with_ones
 from crt.attention.segments import Segments, extend, first_of_each, same
 from crt.attention.state import State, divide, finite
 
-# A key may exceed the scale of its feature by e^60 before a chunk takes the slow route: sums of
+# A key may exceed the scale of its feature by e^60 before a chunk takes the slow route: products of
 # such terms stay below float32's e^88, and what underflows beside them is below e^-27 of a row.
 HEADROOM = 60.0
 
@@ -80,6 +82,16 @@ def _exact_matrix(log_q: Array, log_k: Array, top: Array, seen: Array) -> tuple[
     return jnp.moveaxis(matrix, 0, -2), jnp.moveaxis(rise, 0, -2)
 
 
+def _lowered(matrix: Array) -> Array:
+    """The log factor (B, N, C, 1) that brings rows with entries above 1 down to a maximum of 1.
+
+    The past, or the first key, gives a denominator of 1 at least, and later keys may give e^60;
+    gradients divide by its square, which must fit as well.
+    """
+    most = lax.stop_gradient(jnp.max(matrix, axis=-1, keepdims=True))
+    return -jnp.log(jnp.maximum(most, 1))
+
+
 def _positive_rows(
     log_scale: Array, log_q: Array, log_k: Array, mask: Array | None, segments: Segments | None
 ) -> tuple[Array, Array, Array]:
@@ -87,7 +99,8 @@ def _positive_rows(
 
     Keys are taken relative to the scale of the past, or to the first key where there is no past.
     Rows whose keys all stay within the headroom use one matrix product; others are summed pair by
-    pair. Which rows those are depends on their past alone, and so does every bit of them.
+    pair. Which rows those are depends on their past alone, and so does every bit of them. Entries
+    are at most 1, in rows that are summed pair by pair at most M.
     """
     if segments is None:
         first = _first(log_k, mask)[..., None]
@@ -102,14 +115,16 @@ def _positive_rows(
     seen = _visible(log_k.shape[-1], segments)
     fast = matmul("bncm,bnms->bncs", columns, jnp.exp(jnp.minimum(log_k, HEADROOM)))
     fast = jnp.where(seen, fast, 0)
+    down = _lowered(fast)
+    fast = fast * jnp.exp(down)
     high = jnp.max(log_k, axis=-2) > HEADROOM
 
     def slow() -> tuple[Array, Array]:
         beyond = jnp.any(seen & high[..., None, :], axis=-1, keepdims=True)
         matrix, rise = _exact_matrix(log_q, log_k, top, seen)
-        return jnp.where(beyond, matrix, fast), jnp.where(beyond, -rise, 0)
+        return jnp.where(beyond, matrix, fast), jnp.where(beyond, -rise, down)
 
-    matrix, shift = lax.cond(jnp.any(high), slow, lambda: (fast, jnp.zeros_like(top)))
+    matrix, shift = lax.cond(jnp.any(high), slow, lambda: (fast, down))
     return matrix, columns, shift
 
 
@@ -214,6 +229,7 @@ def _forward(features, state, q, k, v, mask, segments, chunk, group):
 
 def _backward(chunk, group, residuals, change):
     features, q, k, v, mask, segments, saved = residuals
+    q, k, v = map(once, (q, k, v))
     dtype = dtype_of(features)
     load = partial(_load, q, k, v, mask, segments, chunk=chunk, dtype=dtype)
 

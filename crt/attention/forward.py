@@ -30,6 +30,11 @@ def _shown(k: Array, k_mask: Array | None) -> Array:
     return jnp.ones(k.shape[:2], bool) if k_mask is None else k_mask
 
 
+def _counted(x: Array, q_mask: Array | None) -> Array:
+    """x (B, T, N, ·), 0 where the mask (B, T) is false, whatever stood there."""
+    return x if q_mask is None else jnp.where(q_mask[:, :, None, None], x, 0)
+
+
 def no_keys(made: Map, q: Array, v: Array) -> State:
     """The state before the first key."""
     return empty(q.shape[0], q.shape[2], made.scales, made.width, v.shape[-1] + 1, dtype_of(made))
@@ -50,6 +55,7 @@ def attend(
 ) -> Array:
     """Outputs (B, T, N, V); along a mapped axis, every device holds a part of the sequence."""
     block = block or _block(q.shape[0] * q.shape[2], made.width)
+    q = _counted(q, q_mask)  # no NaN of a hidden query may reach a gradient either
     if segments is not None and not is_causal:
         out = _attend_packed(made, q, k, v, k_mask, segments)
     elif is_causal:
@@ -61,7 +67,7 @@ def attend(
         state = bidirectional.summarise(made, k, v, k_mask, q.shape[2], block)
         state = state if axis_name is None else state.all_reduce(axis_name)
         out = bidirectional.read(made, q, state, block)
-    return out if q_mask is None else jnp.where(q_mask[:, :, None, None], out, 0)
+    return _counted(out, q_mask)
 
 
 @jax.jit
@@ -81,8 +87,9 @@ def go_on(
     length = q.shape[1]
     chunk = min(CHUNK, length)
     chunks = -(-length // chunk)
-    group = min(-(-made.width // chunk), chunks)
-    whole = -(-chunks // group) * group * chunk
+    groups = -(-chunks // -(-made.width // chunk))
+    group = -(-chunks // groups)
+    whole = groups * group * chunk
     if whole != length:
         q, k, v, k_mask = (_pad(each, whole) for each in (q, k, v, _shown(k, k_mask)))
     own = None if segments is None else following(_pad(segments, whole, "edge"))

@@ -1,6 +1,8 @@
 """Projections: shapes, blocks, lengths and distribution."""
 
 import math
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -54,3 +56,27 @@ def test_dtype_and_key() -> None:
         assert draw(KEY, 3, 2, jnp.float32).dtype == jnp.float32
         other = draw(jax.random.key(8), 3, 2)
         assert (np.asarray(draw(KEY, 3, 2)) != np.asarray(other)).all()
+
+
+def test_matrices_are_factored_one_at_a_time() -> None:
+    """Batches of QR in one program can wait for each other for ever in a CPU's pool of threads."""
+
+    def factored(draw) -> set[str]:
+        keys = jax.random.split(KEY, 3)
+        text = jax.jit(jax.vmap(draw)).lower(keys).as_text()
+        calls = [line for line in text.splitlines() if "lapack_sgeqrf" in line]
+        assert calls
+        return {line.rpartition("->")[2].strip(" ()").split(",")[0] for line in calls}
+
+    assert factored(lambda key: crt.projections.orthogonal(key, 8, 4)) == {"tensor<4x4xf32>"}
+    assert factored(lambda key: jax.random.orthogonal(key, 4, (2,))) != {"tensor<4x4xf32>"}
+
+
+def test_many_draws_in_one_program_come_to_an_end() -> None:
+    code = (
+        "import jax, crt\n"
+        "attend = crt.FavorAttention(128)\n"
+        "draw = jax.jit(lambda: [attend.sample(jax.random.key(i), 64, 3) for i in range(12)])\n"
+        "jax.block_until_ready(draw())"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

@@ -8,7 +8,14 @@ from jax import Array
 
 import crt
 from crt.attention import causal
-from tests.crt.attention.setups import FLOAT32, MECHANISMS, Setup, error
+from tests.crt.attention.setups import (
+    FLOAT32,
+    MECHANISMS,
+    Setup,
+    double,
+    error,
+    with_gradients,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:trigonometric features")
 
@@ -82,16 +89,47 @@ def test_gradients_to_the_future_are_exactly_zero(name: str) -> None:
         assert found[:, : at + 1].any()
 
 
-@pytest.mark.parametrize("rise", [0.0, 50.0, 1e3])
-def test_keys_that_outgrow_their_past_are_summed_exactly(rise: float) -> None:
-    """Logarithms of keys that rise along the chunk, beyond the headroom and far beyond float32."""
+SHAPES = {
+    "slope": jnp.linspace(-1, 0, SETUP.keys),
+    "step": jnp.where(jnp.arange(SETUP.keys) < 1, -1.0, 0.0),
+}
+
+
+def strayed(rise: float, shape: str, size: float = 1.0) -> tuple[float, float]:
+    """The largest error of output and gradients over what rounding allows, the output's first.
+
+    Logarithms of keys rise along the chunk; elu's are the coordinates themselves where negative.
+    """
     attend = crt.FavorAttention(16, "elu")
     q, k, v = SETUP.arrays(9)
-    # elu's logarithms are the coordinates themselves where these are negative.
-    slope = rise * jnp.linspace(-1, 0, SETUP.keys)[None, :, None, None]
-    k = (jnp.minimum(k, 0) + slope) * 8**0.25
-    out = attend(q, k, v, None, is_causal=True)
-    rows = attend.rows(q, k, None, is_causal=True)
+    k = (jnp.minimum(k, 0) + rise * SHAPES[shape][None, :, None, None]) * 8**0.25
+    v = size * v
+
+    def by_pairs(q: Array, k: Array, v: Array) -> Array:
+        return jnp.einsum("bnts,bsnv->btnv", attend.rows(q, k, None, is_causal=True), v)
+
+    found = with_gradients(lambda q, k, v: attend(q, k, v, None, is_causal=True))(q, k, v)
+    with jax.enable_x64(True):
+        exact = with_gradients(by_pairs)(*double((q, k, v)))
     # Rounding of logarithms of size `rise` is rise·ε; it moves every weight by as much.
     limit = max(FLOAT32, 4 * rise * float(jnp.finfo(jnp.float32).eps))
-    assert error(out, jnp.einsum("bnts,bsnv->btnv", rows, v)) <= limit
+    first, *others = (error(*each) / limit for each in zip(found, exact, strict=True))
+    return first, max(others)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rise", [0.0, 45.0, 59.0, 1e3])
+def test_keys_that_outgrow_their_past_are_summed_exactly(rise: float, shape: str) -> None:
+    """Up to the headroom, beyond it and far beyond float32."""
+    assert max(strayed(rise, shape)) <= 1
+
+
+def test_large_values_of_keys_that_outgrow_their_past() -> None:
+    assert max(strayed(59.0, "step", 1e30)) <= 1
+
+
+def test_a_denominator_whose_square_overflows_is_caught(monkeypatch, forgetful) -> None:
+    """Rows that stay relative to their first key: right outputs, and wrong gradients."""
+    monkeypatch.setattr(causal, "_lowered", lambda matrix: jnp.zeros_like(matrix[..., :1]))
+    output, gradients = strayed(59.0, "step")
+    assert output <= 1 < gradients

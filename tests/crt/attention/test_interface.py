@@ -11,6 +11,7 @@ import pytest
 import crt
 from crt.attention import fit
 from tests.crt.attention.setups import FLOAT32, Setup, error
+from tests.crt.refusals import refuses
 
 SETUP = Setup(batch=2, queries=20, keys=20, heads=4, key_heads=2, features=16)
 ATTEND = crt.FavorAttention(SETUP.features)
@@ -167,7 +168,4 @@ REFUSED = {
 
 @pytest.mark.parametrize("sentence", REFUSED)
 def test_refusals_are_one_sentence(sentence: str, unchecked) -> None:
-    with pytest.raises(ValueError, match=sentence) as caught:
-        REFUSED[sentence]()
-    said = str(caught.value)
-    assert said.endswith(".") and ". " not in said and "\n" not in said
+    refuses(REFUSED[sentence], sentence)

@@ -10,6 +10,7 @@ import pytest
 import crt
 from crt.attention import Report
 from tests.crt.attention.setups import Setup
+from tests.crt.refusals import refuses
 
 SETUP = Setup(batch=2, queries=12, keys=12, heads=2, key_heads=1, dim=4, features=64)
 MASK = jnp.arange(12) < jnp.array([[9], [12]])
@@ -155,7 +156,4 @@ REFUSED = {
 
 @pytest.mark.parametrize("sentence", REFUSED)
 def test_refusals_are_one_sentence(sentence: str, unchecked) -> None:
-    with pytest.raises(ValueError, match=sentence) as caught:
-        REFUSED[sentence]()
-    said = str(caught.value)
-    assert said.endswith(".") and ". " not in said and "\n" not in said
+    refuses(REFUSED[sentence], sentence)
