@@ -6,7 +6,7 @@ there, an RMS of 1e-5 of the RMS at unit scale, is held to as many roundings her
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,6 +33,8 @@ MECHANISMS = ("oprf", "pos", "relu", "trig", "elu")
 BATCH, KEY_HEADS, HEADS, DIM, VALUES, FEATURES = 2, 2, 4, 3, 2, 5
 QUERIES, KEYS, BLOCK = 9, 13, 4
 LARGE = 60.0
+STEEP = 50.0
+"""A rise of keys whose exponential has no square in float32."""
 CAUSAL = 131
 """Tokens of causal checks: a chunk of 128 and the beginning of another."""
 
@@ -118,22 +120,31 @@ def outputs(given: Given, out: Array | None = None) -> Row:
     return apart(f"{given.label}: output", out, definition.attend(given), roundings(given))
 
 
-def with_gradients(given: Given, setting: Setting, rng: np.random.Generator) -> list[Row]:
+def with_gradients(
+    given: Given,
+    setting: Setting,
+    rng: np.random.Generator,
+    arrays: Sequence[Array] | None = None,
+    limit: float | None = None,
+) -> list[Row]:
     """Outputs, and gradients along a Gaussian direction u of each argument.
 
     If a gradient g is off by e, ⟨e, u⟩ is Gaussian with deviation ‖e‖: it exceeds t·‖e‖ with
-    probability 2e^{-t²/2}, so t = √(2·log(2/α)) keeps the false alarms below α.
+    probability 2e^{-t²/2}, so t = √(2·log(2/α)) keeps the false alarms below α. `arrays` are the
+    given ones in another dtype, and `limit` is what it may lose.
     """
-    out, pull = jax.vjp(lambda *a: call(given, *a), *given.arrays.values())
-    change = rng.normal(size=out.shape)
-    rows = [outputs(given, out)]
+    arrays = [jnp.asarray(each) for each in given.arrays.values()] if arrays is None else arrays
+    limit, label = limit or roundings(given), f"{given.label}, {arrays[0].dtype}"
+    out, pull = jax.vjp(lambda *a: call(given, *a), *arrays)
+    change = jnp.asarray(rng.normal(size=out.shape), out.dtype)
+    rows = [apart(f"{label}: output", out, definition.attend(given), limit)]
     spread = math.sqrt(2 * math.log(2 * 3 * len(MECHANISMS) / setting.false_alarm))
-    for name, gradient in zip(given.arrays, pull(jnp.asarray(change)), strict=True):
-        direction = rng.normal(size=gradient.shape)
-        exact = definition.slope(given, name, direction, change)
-        allowed = spread * roundings(given) * float(np.linalg.norm(gradient))
-        found = float(np.sum(np.asarray(gradient) * direction))
-        rows.append(Row(f"{given.label}: gradient in {name}", found, exact, allowed))
+    for name, gradient in zip(given.arrays, pull(change), strict=True):
+        direction, found = rng.normal(size=gradient.shape), np.asarray(gradient, np.float64)
+        exact = definition.slope(given, name, direction, np.asarray(change, np.float64))
+        allowed = spread * limit * float(np.linalg.norm(found))
+        seen = float(np.sum(found * direction))
+        rows.append(Row(f"{label}: gradient in {name}", seen, exact, allowed))
     return rows
 
 
@@ -156,6 +167,14 @@ def mixed(rng: np.random.Generator) -> Given:
         True,
         1.0,
     )
+
+
+def steep(rng: np.random.Generator) -> Given:
+    """Causal: the first key stands e^50 below all others."""
+    given = CAUSAL_SHAPE.draw("elu", rng)
+    k = -np.abs(given.k)
+    k[:, 0] -= STEEP / given.scale**0.5
+    return replace(given, k=k, mask=np.ones_like(given.mask))
 
 
 def equality(shape: Shape, plain: tuple[str, ...]) -> Run:
@@ -213,8 +232,15 @@ def _fitted(given: Given, q: Any, k: Any, v: Any) -> Array:
     return made(q, k, v, given.omega, given.mask, scale=given.scale)
 
 
+def _squares(given: Given, q: Any, k: Any, v: Any) -> Array:
+    """Squares of outputs, queries masked like keys."""
+    made = crt.FavorAttention(FEATURES, block_size=BLOCK)
+    rest = (given.omega, given.mask, given.is_causal, given.rho)
+    return jnp.sum(made(q, k, v, *rest, scale=given.scale, query_mask=given.mask) ** 2)
+
+
 def pads(setting: Setting) -> Outcome:
-    """NaN in masked places reaches no bit of the output, nor do ρ's statistics see it.
+    """NaN in masked places reaches no bit of output or gradients, nor do ρ's statistics see it.
 
     Under `jit`, for a concrete NaN in a query that counts is refused before anything is computed.
     """
@@ -232,6 +258,10 @@ def pads(setting: Setting) -> Outcome:
             rows.append(Row(f"{label}: outputs that feel a pad", float(changed), 0.0, 0.0))
             hidden = float(np.sum(np.asarray(out)[-1] != 0))
             rows.append(Row(f"{label}: outputs of no keys that are not 0", hidden, 0.0, 0.0))
+            pull = jax.jit(jax.grad(partial(_squares, given), (0, 1, 2)))
+            pairs = zip(pull(*given.arrays.values()), pull(*loud), strict=True)
+            felt = sum(float(jnp.sum(one != other)) for one, other in pairs)
+            rows.append(Row(f"{label}: gradients that feel a pad", felt, 0.0, 0.0))
     return outcome(rows, "what stands in masked places")
 
 
@@ -267,27 +297,34 @@ def fitted_rho(setting: Setting) -> Outcome:
     return outcome(rows, "ρ of each batch element and head")
 
 
+def rounded(
+    given: Given, dtype: str, limit: float, setting: Setting, rng: np.random.Generator
+) -> list[Row]:
+    """Outputs and gradients in a dtype, against the definition at what is left after rounding."""
+    arrays = [jnp.asarray(each, dtype) for each in given.arrays.values()]
+    wide = [np.asarray(each, np.float64) for each in arrays]
+    narrow = {
+        name: None if value is None else value.astype(np.float32).astype(float)
+        for name, value in (("omega", given.omega), ("rho", given.rho))
+    }
+    left = replace(given, **dict(zip(given.arrays, wide, strict=True)), **narrow)
+    return with_gradients(left, setting, rng, arrays, limit)
+
+
 def precision(setting: Setting) -> Outcome:
     """Each dtype against the definition in float64 on the same rounded inputs, unit scale.
 
-    Every dtype in one mode at effort 1, in both from effort 2 on.
+    Gradients too; sums are in float32, so a narrower dtype adds the rounding of the result alone.
+    Every dtype in one mode at effort 1, in both from effort 2 on. One case has steep keys.
     """
     rng, rows = np.random.default_rng(setting.seed), []
-    for shape in (BIDIRECTIONAL, CAUSAL_SHAPE):
-        for dtype, limit in LIMITS.items():
-            if setting.effort < 2 and shape.is_causal != (dtype == "float16"):
-                continue
-            given = shape.draw("oprf", rng)
-            rounded = [jnp.asarray(each, dtype) for each in given.arrays.values()]
-            wide = [np.asarray(each, np.float64) for each in rounded]
-            exact = replace(
-                given,
-                **dict(zip(given.arrays, wide, strict=True)),
-                omega=given.omega.astype(np.float32).astype(float),
-                rho=given.rho.astype(np.float32).astype(float),
-            )
-            label = f"{given.label}, {dtype}"
-            rows.append(apart(label, call(given, *rounded), definition.attend(exact), limit))
+    cases = [(shape, *each) for shape in (BIDIRECTIONAL, CAUSAL_SHAPE) for each in LIMITS.items()]
+    for shape, dtype, limit in cases:
+        if setting.effort >= 2 or shape.is_causal == (dtype == "float16"):
+            rows += rounded(shape.draw("oprf", rng), dtype, limit, setting, rng)
+    # Logarithms of this size are rounded by as much, and every weight with them.
+    limit = max(LIMITS["float32"], 4 * STEEP * float(np.finfo(np.float32).eps))
+    rows += rounded(steep(rng), "float32", limit, setting, rng)
     return outcome(rows, "half and single precision against float64")
 
 
@@ -381,9 +418,14 @@ def checks() -> list[Check]:
             "attention-pads",
             ("attention-pads",),
             "certificate",
-            "what stands in masked places reaches no bit of the output",
+            "what stands in masked places reaches no bit of output or gradients",
             pads,
-            planted(pads, "attention-pads-in-statistics", "attention-pads-in-sums"),
+            planted(
+                pads,
+                "attention-pads-in-statistics",
+                "attention-pads-in-sums",
+                "attention-pads-in-gradients",
+            ),
         ),
         Check(
             "attention-rho",
@@ -404,7 +446,7 @@ def checks() -> list[Check]:
             "certificate",
             "float32, bfloat16 and float16 stay within 1e-5, 5e-3 and 1e-3 of float64",
             precision,
-            planted(precision, "attention-half-sums"),
+            planted(precision, "attention-half-sums", "attention-lost-square"),
             quick=False,
         ),
         Check(

@@ -39,10 +39,9 @@ class Progress:
             self.stream.flush()
 
     def say(self, sentence: str) -> None:
-        """A sentence on a line of its own."""
-        if not self.quiet:
-            self.stream.write(("\r\x1b[K" if self.live else "") + sentence + "\n")
-            self._draw()
+        """A sentence on a line of its own, also when quiet: it is news, not progress."""
+        self.stream.write(("\r\x1b[K" if self.live else "") + sentence + "\n")
+        self._draw()
 
     def advance(self, label: str, *, lasting: bool = False) -> None:
         """One more piece is finished; a `lasting` label stays on a line above the bar."""
@@ -62,7 +61,7 @@ class Progress:
         return f"about {duration(each * (self.total - self.done))} left"
 
     def _draw(self) -> None:
-        if self.live:
+        if self.live and not self.quiet:
             filled = WIDTH * self.done // max(self.total, 1)
             bar = "█" * filled + "░" * (WIDTH - filled)
             line = f"{bar} {self.done}/{self.total}  {self._left()}  {self.label}"

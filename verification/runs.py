@@ -10,6 +10,7 @@ import importlib.metadata
 import json
 import math
 import os
+import pickle
 import platform
 import subprocess
 import sys
@@ -92,13 +93,15 @@ class Unit:
     """One piece of work: `work(config)` gives a JSON value. `work` is a function of a module.
 
     Units of one group run in one process as far as the others have work: they share what is
-    compiled. It is no part of a unit's name.
+    compiled. One that is to be `alone`, since it measures time, runs when no other does. Neither is
+    part of a unit's name.
     """
 
     label: str
     config: Mapping[str, Any]
     work: Callable[[Mapping[str, Any]], Any]
     group: str = ""
+    alone: bool = False
 
     @property
     def name(self) -> str:
@@ -202,6 +205,18 @@ def _timed(unit: Unit) -> tuple[Any, float]:
     return unit.work(unit.config), time.monotonic() - start
 
 
+def _sent(unit: Unit) -> tuple[Any, float]:
+    """`_timed` in a process of its own: of an error that cannot be sent, its sentence is."""
+    try:
+        return _timed(unit)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            raise RunError(f"{unit.label}: {error}") from error
+        raise
+
+
 def run_units(
     units: Sequence[Unit],
     ledger: Ledger,
@@ -212,8 +227,9 @@ def run_units(
 ) -> list[Finished]:
     """Every unit's result in order; finished ones are taken from the ledger.
 
-    With one job the units run here, with more in processes of their own. A unit that raises ends
-    the run; so does an interrupt. What is finished by then is in the ledger.
+    With one job the units run here, with more in processes of their own, and then those that are
+    to be alone here. A unit that raises ends the run; so does an interrupt. What is finished by
+    then is in the ledger.
     """
     if jobs < 1:
         raise RunError(f"jobs is {jobs}, and at least one process is needed")
@@ -223,7 +239,7 @@ def run_units(
             lines = "line" if ledger.damaged == 1 else "lines"
             aside = ledger.path.with_suffix(".damaged").name
             progress.say(f"{ledger.damaged} damaged {lines} of {ledger.path} put aside in {aside}")
-        if len(units) > len(waiting):
+        if len(units) > len(waiting) and not quiet:
             progress.say(f"{len(units) - len(waiting)} of {len(units)} units are finished already")
 
         def keep(unit: Unit, result: Any, seconds: float) -> None:
@@ -231,19 +247,20 @@ def run_units(
             failed = isinstance(result, Mapping) and result.get("ok") is False
             progress.advance(show(ledger.finished[unit.name]), lasting=failed)
 
-        if jobs == 1 or len(waiting) < 2:
-            for unit in waiting:
-                keep(unit, *_timed(unit))
-        else:
-            grouped = ((unit.group or unit.name, unit) for unit in waiting)
+        shared = [unit for unit in waiting if jobs > 1 and not unit.alone]
+        if len(shared) > 1:
+            grouped = ((unit.group or unit.name, unit) for unit in shared)
             try:
-                for unit, done in run_in_processes(grouped, _timed, min(jobs, len(waiting))):
+                for unit, done in run_in_processes(grouped, _sent, min(jobs, len(shared))):
                     keep(unit, *done)
             except BrokenProcessPool as error:
                 raise RunError(
                     "a worker process was killed, for instance for want of memory; "
                     f"{len(ledger.finished)} finished units are kept"
                 ) from error
+        for unit in waiting:
+            if unit.name not in ledger.finished:
+                keep(unit, *_timed(unit))
     return [ledger.finished[unit.name] for unit in units]
 
 

@@ -5,27 +5,14 @@ Every check has the share of FALSE_ALARM that it has in a whole run.
 
 import pytest
 
-from tests.verification.sweeps import catches, each, holds, pairs
 from verification import law_moments, montecarlo
 from verification.cases import DIMS, DISCRETE, EXPONENTIAL
-from verification.checks import Check, Setting
+from verification.checks import Setting
 from verification.montecarlo import BIAS, NOMINAL, VARIANCE_ERROR, Plan
 from verification.plan import BUDGETS, FALSE_ALARM
 from verification.registry import load_checks
 
 CHECKS = {check.id: check for check in montecarlo.checks()}
-QUICK = ("mean-pos-orthogonal-d8", "mean-geom-iid-d3")
-"""Checks whose planted faults are looked at in every run of the tests."""
-
-
-@pytest.mark.parametrize("check", each(CHECKS.values()))
-def test_the_shipped_code_passes(check: Check) -> None:
-    holds(check)
-
-
-@pytest.mark.parametrize(("check", "fault"), pairs(CHECKS.values(), *QUICK))
-def test_a_planted_fault_is_caught(check: Check, fault: str) -> None:
-    catches(check, fault)
 
 
 def test_every_mechanism_is_looked_at_in_every_dimension() -> None:

@@ -1,27 +1,9 @@
-"""The checks of orthogonal projections pass, and every planted fault is caught."""
+"""What orthogonal projections are checked with: gains by quadrature."""
 
 import jax
-import pytest
 
-from tests.verification.sweeps import catches, each, holds, pairs
-from verification import orthogonality
-from verification.checks import Check
 from verification.gains import gain_rows, shipped_gains
 from verification.pairs import Product, pair_moments
-
-CHECKS = orthogonality.checks()
-QUICK = ("ortho-trig-signs", "ortho-weight")
-"""Checks whose planted faults are looked at in every run of the tests."""
-
-
-@pytest.mark.parametrize("check", each(CHECKS))
-def test_the_shipped_code_passes(check: Check) -> None:
-    holds(check)
-
-
-@pytest.mark.parametrize(("check", "fault"), pairs(CHECKS, *QUICK))
-def test_a_planted_fault_is_caught(check: Check, fault: str) -> None:
-    catches(check, fault)
 
 
 def test_one_gain_by_quadrature_and_an_all_zero_one() -> None:

@@ -1,4 +1,4 @@
-"""Progress: plain lines for files, a bar for terminals, nothing when quiet."""
+"""Progress: plain lines for files, a bar for terminals, only news when quiet."""
 
 import io
 
@@ -48,9 +48,9 @@ def test_a_lasting_line_stays_above_the_bar() -> None:
     assert len(lines) == 2 and lines[0].endswith("first: 2 for 1 ± 0.1 FAILED")
 
 
-def test_quiet_prints_nothing() -> None:
-    stream = io.StringIO()
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_quiet_prints_news_alone(stream: io.StringIO) -> None:
     with Progress(1, stream=stream, quiet=True) as progress:
         progress.say("hello")
-        progress.advance("first")
-    assert stream.getvalue() == ""
+        progress.advance("first", lasting=True)
+    assert stream.getvalue().removeprefix("\r\x1b[K") == "hello\n"

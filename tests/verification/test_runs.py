@@ -99,6 +99,51 @@ def test_a_unit_that_raises_loses_nothing_that_is_finished(tmp_path: Path, jobs:
         assert len(Ledger(path).finished) == 3
 
 
+class Unsent(Exception):
+    """It cannot be made again from its sentence."""
+
+    def __init__(self, step: int, loss: float):
+        super().__init__(f"the loss is {loss} at step {step}")
+
+
+def unsent(config: Mapping[str, Any]) -> None:
+    raise Unsent(3, 0.5)
+
+
+def test_an_error_that_cannot_be_sent_is_said(tmp_path: Path) -> None:
+    bad = [Unit("a", {"k": 1}, unsent), Unit("b", {"k": 2}, unsent)]
+    with pytest.raises(RunError, match=r"^[ab]: the loss is 0\.5 at step 3$"):
+        run_units(bad, Ledger(tmp_path / "a.jsonl"), jobs=2, quiet=True)
+
+
+def process(config: Mapping[str, Any]) -> dict[str, int]:
+    return {"process": os.getpid()}
+
+
+def test_units_that_are_to_be_alone_run_here_and_last(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    first = Unit("alone", {"k": 0}, process, alone=True)
+    done = run_units(
+        [first, *(Unit("shared", {"k": k}, process) for k in (1, 2))],
+        Ledger(path),
+        jobs=2,
+        quiet=True,
+    )
+    assert done[0].result["process"] == os.getpid()
+    assert os.getpid() not in [each.result["process"] for each in done[1:]]
+    kept = [json.loads(line)["label"] for line in path.read_text().splitlines()]
+    assert kept == ["shared", "shared", "alone"]
+    assert first.name == Unit("alone", {"k": 0}, process).name
+
+
+def test_quiet_says_nothing_of_finished_units(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        run_units(units(2), Ledger(tmp_path / "a.jsonl"), quiet=True)
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from crt.attention import bidirectional, causal, favor, features, fit
+from crt.attention import bidirectional, causal, favor, features, fit, forward
 from crt.attention.blocks import hide
 from crt.attention.state import State, finite
 from verification.faults.fault import Fault, scaled, with_argument
@@ -315,6 +315,20 @@ ATTENTION = (
         bidirectional,
         "weigh",
         half,
+    ),
+    Fault(
+        "attention-lost-square",
+        "rows whose sums have no square in float32 are not brought down",
+        causal,
+        "_lowered",
+        lambda _: lambda matrix: jnp.zeros_like(matrix[..., :1]),
+    ),
+    Fault(
+        "attention-pads-in-gradients",
+        "hidden queries are computed, and hidden afterwards",
+        forward,
+        "_counted",
+        lambda _: lambda x, mask: x,
     ),
     Fault("attention-one-rho", "the first head's ρ for all heads", fit, "rho", first_head),
     Fault("attention-batch-rho", "one ρ for the whole batch", fit, "rho", batch_mean),
