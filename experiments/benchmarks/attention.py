@@ -4,18 +4,19 @@
         growing length: FAVOR++ and FAVOR+ of this library, textbook FAVOR+ and a per-token scan in
         JAX, performer-pytorch, and exact attention of JAX and PyTorch;
     (b) temporary memory of the forward pass, by XLA's own analysis;
-    (c) relative error of the output at equal numbers of features, on Gaussian inputs and on
-        MiniLM's queries and keys (they need WikiText-2 in CRT_DATA), beside a uniform average.
+    (c) relative error of the output at equal M, on Gaussian inputs and on MiniLM's queries and
+        keys (they need WikiText-2 in CRT_DATA), beside a uniform average. FAVOR has two features
+        for each of its M projections.
 
 Peers that are not installed are left out, which is said; `make bench-attention` installs them. The
-laptop preset took seven minutes on two cores; smoke is the same with little to do.
+laptop preset takes some ten minutes on two cores; smoke is the same with little to do.
 """
 
 import argparse
 import json
+import statistics
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,7 +53,7 @@ class Size:
 
 PRESETS = {
     "laptop": Size(
-        lengths=(1024, 4096, 16384, 65536),
+        lengths=(1024, 2048, 4096, 8192, 16384, 65536),
         heads=4,
         dim=64,
         features=256,
@@ -174,7 +175,8 @@ def absent() -> list[str]:
 def measure(size: Size, ledger: runs.Ledger, quiet: bool, real: bool) -> tuple[Any, Any]:
     """Times with their targets, and the map of errors."""
     # Whatever decides a time or an error; the figure and the table do not.
-    code = runs.fingerprint(ROOT / "crt", ROOT / "experiments" / "benchmarks")
+    rooms = (ROOT / "experiments" / name for name in ("benchmarks", "pretrained"))
+    code = runs.fingerprint(ROOT / "crt", *rooms)
     timed, erring = time_units(size, code), error_units(size, code, real)
     finished = runs.run_units([*timed, *erring], ledger, quiet=quiet)
     *rows, memory = finished[: len(timed)]
@@ -235,13 +237,9 @@ def _error_lines(errors: Any) -> list[str]:
         lines.append(f"    {label:30}" + "".join(f"{row[name]:10.3g}" for name in names))
     for row in errors["minilm"]:
         label = f"MiniLM layer {row['layer'] + 1}, M = {row['features']}"
-        middle = [_median(row[name]) for name in names]
+        middle = [statistics.median(row[name]) for name in names]
         lines.append(f"    {label:30}" + "".join(f"{each:10.3g}" for each in middle))
     return lines
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Error of linear attention against exact softmax, at equal numbers of features.
+"""Error of linear attention against exact softmax, at equal M (FAVOR has two features for each).
 
 Gaussian queries and keys of several sizes and dimensions, and those of MiniLM on WikiText-2. Beside
 the mechanisms stands the uniform average of the values, which looks at no query at all.

@@ -5,6 +5,7 @@ PyTorch's peers get their tensors in the layout they like best.
 """
 
 import contextlib
+import importlib
 import io
 import os
 from collections.abc import Callable, Mapping
@@ -103,12 +104,18 @@ def jax_task(call: Call, given: Inputs, gradients: bool) -> Task:
     return lambda: jax.block_until_ready(compiled(*arrays))
 
 
+def _module(name: str) -> Any:
+    """A module, None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
 def torch_tasks(given: Inputs, is_causal: bool, gradients: bool) -> dict[str, Task]:
     """performer-pytorch and PyTorch's own attention, where they are installed and can cope."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-        from performer_pytorch import FastAttention  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    torch = _module("torch")
+    if torch is None:
         return {}
     torch.set_num_threads(os.cpu_count() or 1)
     length, dim = given.q.shape[1], given.q.shape[3]
@@ -117,13 +124,14 @@ def torch_tasks(given: Inputs, is_causal: bool, gradients: bool) -> dict[str, Ta
         torch.tensor(np.swapaxes(np.array(each), 1, 2).copy(), requires_grad=gradients)
         for each in (given.q, given.k, given.v)
     )
-    # The library says on standard output that there is no CUDA.
-    with contextlib.redirect_stdout(io.StringIO()):
-        performer = FastAttention(dim, nb_features=given.omega.shape[0], causal=is_causal)
-    performer.projection_matrix.copy_(torch.tensor(np.array(given.omega)))
     calls: dict[str, Callable[..., Any]] = {}
-    if not is_causal or length <= min(4096, STATES_LIMIT[gradients]):
-        calls["performer-pytorch"] = performer
+    library = _module("performer_pytorch")
+    if library and (not is_causal or length <= min(4096, STATES_LIMIT[gradients])):
+        # It says on standard output that there is no CUDA.
+        with contextlib.redirect_stdout(io.StringIO()):
+            made = library.FastAttention(dim, nb_features=given.omega.shape[0], causal=is_causal)
+        made.projection_matrix.copy_(torch.tensor(np.array(given.omega)))
+        calls["performer-pytorch"] = made
     if length <= EXACT_LIMIT[gradients]:
         calls["torch SDPA"] = lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(
             q, k, v, is_causal=is_causal
@@ -143,11 +151,17 @@ def torch_tasks(given: Inputs, is_causal: bool, gradients: bool) -> dict[str, Ta
     return {name: (lambda call=call: run(call)) for name, call in calls.items()}
 
 
-def product_task(size: int) -> Task:
-    """A product of two square matrices: the machine's own rate is 2·size³ over its time."""
-    x = jnp.asarray(np.random.default_rng(0).standard_normal((size, size), dtype=np.float32))
-    multiply = jax.jit(jnp.matmul)
-    return lambda: jax.block_until_ready(multiply(x, x))
+def product_tasks(size: int) -> dict[str, Task]:
+    """A product of two square matrices, size³ multiplications, by every library that is here."""
+    given = np.random.default_rng(0).standard_normal((size, size), dtype=np.float32)
+    x, multiply = jnp.asarray(given), jax.jit(jnp.matmul)
+    found: dict[str, Task] = {"JAX": lambda: jax.block_until_ready(multiply(x, x))}
+    torch = _module("torch")
+    if torch is not None:
+        torch.set_num_threads(os.cpu_count() or 1)
+        other = torch.tensor(given)
+        found["PyTorch"] = lambda: other @ other
+    return found
 
 
 def tasks(given: Inputs, is_causal: bool, gradients: bool) -> Mapping[str, Task]:

@@ -1,5 +1,6 @@
-"""Temporary memory of the compiled kernel operator, against a few chunks of features."""
+"""Temporary memory of compiled calls; of the kernel operator against a few chunks of features."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -8,23 +9,28 @@ import numpy as np
 
 import crt
 from crt.estimate import CHUNK
+from verification.runs import RunError
 
 CHUNKS = 3
 
 
-def temporary_bytes(
+def temporary_bytes(call: Callable[..., Any], *arguments: Any) -> int:
+    """What XLA reserves beside inputs and output of a compiled call."""
+    analysis = jax.jit(call).lower(*arguments).compile().memory_analysis()
+    if analysis is None:
+        raise RunError("XLA has no memory analysis on this platform")
+    return analysis.temp_size_in_bytes
+
+
+def _operator_bytes(
     mechanism: crt.Mechanism, rows: int, dim: int, num_features: int, outputs: int
 ) -> int:
-    """What XLA reserves beside inputs and output for `apply_kernel` at rows × rows, float32."""
+    """Of `apply_kernel` at rows × rows, float32."""
     x, omega, c = (
         jax.ShapeDtypeStruct(shape, jnp.float32)
         for shape in ((rows, dim), (num_features, dim), (rows, outputs))
     )
-    compiled = jax.jit(crt.apply_kernel).lower(mechanism, omega, x, x, c).compile()
-    analysis = compiled.memory_analysis()
-    if analysis is None:
-        raise NotImplementedError("XLA has no memory analysis on this platform.")
-    return analysis.temp_size_in_bytes
+    return temporary_bytes(crt.apply_kernel, mechanism, omega, x, x, c)
 
 
 def operator_memory(
@@ -35,7 +41,7 @@ def operator_memory(
     mechanism = crt.MECHANISMS[name].fit(few, few)
     itemsize = 8 if mechanism.complex_features else 4
     return {
-        "bytes": temporary_bytes(mechanism, rows, dim, num_features, outputs),
+        "bytes": _operator_bytes(mechanism, rows, dim, num_features, outputs),
         "limit": CHUNKS * CHUNK * num_features * itemsize,
         "kernel_matrix": rows * rows * 4,
     }

@@ -115,10 +115,12 @@ def test_targets() -> None:
 
 
 def test_where_exact_attention_is_faster() -> None:
-    rows = [row(1024) | {"seconds": {"FAVOR++": 1.0, "torch SDPA": 0.5}}]
-    said = attention_times.exact_wins(rows)
-    assert said[0].endswith("faster at L = 1024 (torch SDPA, 2.0 ×)")
-    assert said[1].endswith("faster at no length")
+    times = {"FAVOR++": 1.0, "torch SDPA": 0.5}, {"FAVOR++": 1.0, "exact, JAX": 2.0}
+    rows = [row(1024, gradients=bool(i)) | {"seconds": each} for i, each in enumerate(times)]
+    assert attention_times.exact_wins(rows) == [
+        "forward: up to L = 1024, exact attention is faster at L = 1024 (torch SDPA, 2.0 ×)",
+        "with gradients: up to L = 1024, exact attention is faster at none",
+    ]
 
 
 def test_errors_of_large_inputs_are_those_of_no_use() -> None:
