@@ -21,7 +21,7 @@ EXPERIMENTS = {
     ),
     "vision-plan": (
         "experiments.vision.plan",
-        "the paper's ViT-Large on 8×8 devices without data: parameters, memory, FLOPs, lowering",
+        "the paper's ViT-Large on 64 devices without data: parameters, memory, FLOPs, lowering",
     ),
     "minilm": (
         "experiments.pretrained.study",

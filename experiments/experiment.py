@@ -61,7 +61,8 @@ class Experiment:
     also from a part of the units; `show(numbers)` tells them to people. `rooms` are the folders and
     files whose code the units share: a hash of it and of the module of a unit's own work is added
     to its configuration, so that units of other code are not taken. A test holds them against the
-    imports. `times(finished)` is what the units measured by the clock.
+    imports. `times(finished)` is what the units measured by the clock. Presets in `elsewhere` take
+    none of the data sets.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Experiment:
     show: Callable[[Mapping[str, Any]], str]
     rooms: tuple[str, ...]
     times: Callable[[Sequence[Finished]], Mapping[str, Any]] = lambda finished: {}
+    elsewhere: tuple[str, ...] = ()
 
 
 class Parser(argparse.ArgumentParser):
@@ -202,7 +204,8 @@ def _code(experiment: Experiment, module: str) -> str:
 
 def _origins(experiment: Experiment, preset: str) -> Origins:
     """Where every data set comes from; a stand-in is no good for the paper's numbers."""
-    found = {name: data.origin(name) for name in experiment.data}
+    named = () if preset in experiment.elsewhere else experiment.data
+    found = {name: data.origin(name) for name in named}
     for each in found.values():
         if each.stand_in and preset == "paper":
             raise data.DataError(

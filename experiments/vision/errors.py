@@ -9,7 +9,7 @@ from flax import nnx
 from jaxtyping import PRNGKeyArray
 
 from crt.integrations.flax import convert
-from experiments.training import read
+from experiments.training import Diverged, read
 from experiments.vision.attention import ESTIMATES, attend
 from experiments.vision.tasks import Classification
 from experiments.vision.vit import Shape
@@ -21,11 +21,18 @@ KEYS = ("output_predicted", "output_observed", "kernel_predicted", "kernel_obser
 def unit(config: Mapping[str, Any]) -> dict[str, Any]:
     """Errors of every head on the queries and keys that the trained model itself makes.
 
-    Projections are the model's own where it was trained with them; ρ is fitted to the images.
+    Projections are the model's own where it was trained with them; ρ is fitted to the images. A
+    run that diverged has no model and no errors.
     """
     run = read(Classification, config["run"])
-    model = trained(run).model
-    images = jnp.asarray(run.source("test").load(np.arange(config["examples"]))["image"])
+    try:
+        model = trained(run).model
+    except Diverged:
+        return {}
+    source = run.source("test")
+    # All over the set: a folder has its classes one after the other.
+    chosen = np.unique(np.linspace(0, len(source) - 1, config["examples"], dtype=int))
+    images = jnp.asarray(source.load(chosen)["image"])
     key = projections_key(run.shape, run.seed)
     found = {}
     for name in ESTIMATES:

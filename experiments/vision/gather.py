@@ -4,16 +4,34 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
-from experiments.vision.attention import TITLES
+from experiments.vision.attention import ESTIMATES, TITLES
 from verification.runs import Finished
 
 Row = dict[str, Any]
 STARTS = ("scratch", "uptrain", "long")
+COMPARED = STARTS[:2]
+"""Those with all seeds, the same steps and the same tokens."""
+SETS = {"fashion_mnist": "Fashion-MNIST", "mnist": "MNIST", "imagenet": "ImageNet"}
 
 
 def of_kind(finished: Iterable[Finished], *parts: str) -> list[Finished]:
     return [each for each in finished if each.config["part"] in parts]
+
+
+def setting(finished: Sequence[Finished]) -> Row | None:
+    """The data and the size of the compared runs, as they were configured."""
+    for each in of_kind(finished, *COMPARED):
+        run = each.config["run"]
+        name, other = SETS[run["data"]["name"]], run["data"]["stand_in"]
+        return {
+            "data": f"{other} in place of {name}" if other else name,
+            "stand_in": other,
+            **{key: run["shape"][key] for key in ("width", "depth")},
+            **{key: run[key] for key in ("steps", "curve_examples", "test_examples")},
+        }
+    return None
 
 
 def _groups(finished: Sequence[Finished]) -> dict[tuple[str, str], list[Finished]]:
@@ -75,7 +93,7 @@ def stability(finished: Sequence[Finished]) -> list[Row]:
 
 def swaps(finished: Sequence[Finished]) -> Row | None:
     """Accuracy in percent against M before any training, over draws of the projections."""
-    own = of_kind(finished, "swap")
+    own = [each for each in of_kind(finished, "swap") if each.result]
     if not own:
         return None
     rows = []
@@ -87,12 +105,13 @@ def swaps(finished: Sequence[Finished]) -> Row | None:
             rows.append(
                 {"attention": attention, "name": TITLES[attention], "features": features}
                 | {"mean": float(np.mean(values)), "least": min(values), "most": max(values)}
+                | {"values": values}
                 | {"agreement": 100 * float(np.mean([row["agreement"] for row in drawn]))}
             )
     return {
         "rows": rows,
         "softmax": 100 * own[0].result["softmax"],
-        "examples": own[0].config["examples"],
+        "examples": own[0].result["examples"],
         "draws": own[0].config["draws"],
         "changed": any(each.result["changed"] for each in own),
     }
@@ -111,6 +130,58 @@ def errors(finished: Sequence[Finished]) -> list[Row]:
                 | {key: _rms(found[key]) for key in found if key != "rho"}
             )
     return rows
+
+
+def own_errors(rows: Sequence[Row]) -> list[Row]:
+    """Of the compared models, the error of the attention that each was trained with."""
+    return [
+        row
+        for row in rows
+        if row["estimate"] == row["attention"] and row["start"] in COMPARED and row["accuracy"]
+    ]
+
+
+def explained(rows: Sequence[Row]) -> list[Row]:
+    """Whether a smaller error goes with a higher accuracy, among models of one start.
+
+    Spearman's rank correlation of the model's own error and its accuracy over models with FAVOR+
+    and FAVOR++, with the share of all orders that have one as large; and the seeds whose model
+    with the smaller predicted error has the higher accuracy.
+    """
+    found = []
+    for start in COMPARED:
+        own = [row for row in own_errors(rows) if row["start"] == start]
+        if len(own) < 4 or len({row["attention"] for row in own}) < 2:
+            continue
+        pairs = _pairs(own)
+        agree = sum(
+            (one["output_predicted"] < other["output_predicted"])
+            == (one["accuracy"] > other["accuracy"])
+            for one, other in pairs
+        )
+        row = {"start": start, "models": len(own), "pairs": len(pairs), "agree": agree}
+        found.append(row | {key: _ranks(own, f"output_{key}") for key in ("predicted", "observed")})
+    return found
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """The rows of both estimates that have a seed in common."""
+    by_seed = {(row["seed"], row["attention"]): row for row in rows}
+    seeds = sorted({row["seed"] for row in rows})
+    both = [[by_seed.get((seed, name)) for name in ESTIMATES] for seed in seeds]
+    return [(one, other) for one, other in both if one and other]
+
+
+def _ranks(rows: Sequence[Row], key: str) -> Mapping[str, float]:
+    error, accuracy = (stats.rankdata([row[each] for row in rows]) for each in (key, "accuracy"))
+
+    def correlation(errors: Any) -> float:
+        return np.corrcoef(errors, accuracy)[0, 1]
+
+    test = stats.permutation_test(
+        (error,), correlation, permutation_type="pairings", n_resamples=9999, rng=0
+    )
+    return {"correlation": float(test.statistic), "p": float(test.pvalue)}
 
 
 def _rms(values: Sequence[Sequence[Any]]) -> float:
@@ -140,6 +211,7 @@ def speeds(finished: Sequence[Finished]) -> list[Row]:
                 "tokens": each.result["tokens"],
                 "model": each.config["model"],
                 "features": each.config["features"],
+                "seconds": {name: times.tolist() for name, times in seconds.items()},
                 "steps": {name: _spread(1 / times) for name, times in seconds.items()},
                 "faster": {
                     name: _spread(seconds["softmax"] / times) for name, times in seconds.items()

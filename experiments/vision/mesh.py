@@ -1,6 +1,6 @@
-"""A step of the paper's runs on a simulated mesh, from abstract shapes: nothing is computed.
+"""A step of the paper's runs on simulated devices, from abstract shapes: nothing is computed.
 
-`python -m experiments.vision.mesh CONFIG` is started with as many devices as the mesh has.
+`python -m experiments.vision.mesh CONFIG` is started with as many devices as are wanted.
 """
 
 import json
@@ -35,7 +35,8 @@ def unit(config: Mapping[str, Any]) -> dict[str, Any]:
         text=True,
     )
     if done.returncode:
-        raise RunError(f"the step cannot be compiled: {done.stderr.strip().splitlines()[-1]}")
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RunError(f"the step cannot be compiled: {lines[-1]}")
     return json.loads(done.stdout)
 
 
@@ -54,16 +55,22 @@ def abstract(run: Vision, over: Any) -> tuple[Any, Any]:
     return jax.tree.map(lambda x: placed(x.shape, x.dtype), state), batch
 
 
+def lowered(run: Vision, over: Any) -> jax.stages.Lowered:
+    """A step, not yet compiled."""
+    graph, _ = steps.outline(run)
+    step = cast(Any, steps.compiled(run, graph, inputs.everywhere(over)))
+    return step.lower(*abstract(run, over))
+
+
 def measure(run: Vision) -> dict[str, Any]:
     """Parameters, bytes on each device, FLOPs of a step on all of them, and size for a TPU."""
     over = inputs.mesh()
-    graph, _ = steps.outline(run)
-    state, batch = abstract(run, over)
-    step = cast(Any, steps.compiled(run, graph, inputs.everywhere(over)))
-    lowered = step.lower(state, batch)
-    cost, memory = lowered.cost_analysis(), lowered.compile().memory_analysis()
+    step = lowered(run, over)
+    cost, memory = cast(Any, step.cost_analysis()), step.compile().memory_analysis()
     if cost is None or memory is None:
         raise NotImplementedError("XLA has no analysis of cost and memory on this platform.")
+    graph, _ = steps.outline(run)
+    state, batch = abstract(run, over)
     for_tpu = export.export(jax.jit(partial(steps.update, run, graph)), platforms=["tpu"])
     return {
         "devices": over.size,

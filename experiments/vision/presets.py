@@ -128,16 +128,17 @@ class Laptop(Preset):
     swap_examples: int = 2000
     error_examples: int = 8
     speed_rows: tuple[int, ...] = (8, 16, 32, 40, 44)
-    rounds: int = 3
+    rounds: int = 7
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(Preset):
     """ViT-Large on ImageNet with the settings of the paper's tables, which `paper` holds.
 
-    Command: CRT_IMAGENET=FOLDER python -m experiments vision --preset paper, on 8×8 TPUs. Not run
-    here, where there is neither; `python -m experiments vision-plan` checks it without data. The
-    numbers of this class are those of the swaps, the errors and the speed.
+    Command: CRT_IMAGENET=FOLDER python -m experiments vision --preset paper --jobs 1, on the
+    devices of one machine; `--help` says what 8×8 TPUs need beside it. Not run here, where there is
+    neither; `python -m experiments vision-plan` checks it without data. The numbers of this class
+    are those of the swaps, the errors and the speed.
     """
 
     seeds: tuple[int, ...] = (0, 1, 2)

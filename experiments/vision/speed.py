@@ -1,4 +1,4 @@
-"""Units that time a training step against the number of tokens, and count its memory and FLOPs."""
+"""Units that time a training step against the number of tokens, and tell its memory."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -7,15 +7,21 @@ long      the same from random weights, with four times the tokens
 swap      a trained softmax model with another attention and no training, against M
 errors    how far FAVOR+ and FAVOR++ are from softmax inside the trained models
 speed     steps per second of ViT-tiny against the number of tokens, and memory
+
+The paper preset runs on the devices of one machine, with --jobs 1. For 8×8 TPUs, which are those
+of many machines, this is missing: a start by jax.distributed, one writer of the results, swaps and
+errors on arrays that many machines hold. `experiments.training.train` itself does run there.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from experiments.experiment import Experiment, Origins
+from experiments.experiment import STOPPED, Experiment, Origins
 from experiments.experiment import main as run
+from experiments.training import ConfigError, TrainingError
 from experiments.vision import (
     claims,
     configs,
@@ -123,23 +129,26 @@ def _speed(preset: Preset, rows: int) -> Unit:
             "seed": 0,
         },
         speed.unit,
+        alone=True,
     )
 
 
 def numbers(preset: Preset, finished: Sequence[Finished]) -> dict[str, Any]:
     """Everything but times, from whatever is finished."""
-    accuracy, steady = gather.accuracies(finished), gather.stability(finished)
     painted = [each.result["test"] for each in gather.of_kind(finished, "pretrain")]
-    return {
-        "accuracy": accuracy,
+    errors = gather.errors(finished)
+    found = {
+        "setting": gather.setting(finished),
+        "accuracy": gather.accuracies(finished),
         "curves": gather.curves(finished),
-        "stability": steady,
+        "stability": gather.stability(finished),
         "swap": gather.swaps(finished),
-        "errors": gather.errors(finished),
+        "errors": errors,
+        "explained": gather.explained(errors),
         "memory": gather.memory(finished),
         "pretraining": painted[0] if painted else None,
-        "verdicts": claims.judge(preset, accuracy, steady),
     }
+    return found | {"verdicts": claims.judge(found)}
 
 
 def times(finished: Sequence[Finished]) -> dict[str, Any]:
@@ -155,7 +164,8 @@ def show(numbers: Mapping[str, Any]) -> str:
         what = f"{row['start']:9}{row['tokens']:7}{row['mean']:9.2f}%"
         lines.append(f"{what}  {len(row['seeds'])}  {row['name']}")
     lines += [
-        f"{row['verdict']:16}{row['ours']:8.2f}  {row['item']}" for row in numbers["verdicts"]
+        f"{row['verdict'] or 'not judged':16}{row['ours']:8.2f}  {row['item']}"
+        for row in numbers["verdicts"]
     ]
     return "\n".join(lines)
 
@@ -171,8 +181,13 @@ EXPERIMENT = Experiment(
     show=show,
     rooms=ROOMS,
     times=times,
+    elsewhere=("paper",),
 )
 
 
 def main(argv: list[str] | None = None) -> int:
-    return run(EXPERIMENT, argv)
+    try:
+        return run(EXPERIMENT, argv)
+    except (ConfigError, TrainingError) as error:
+        print(f"{EXPERIMENT.name}: {error}", file=sys.stderr)
+        return STOPPED

@@ -1,17 +1,25 @@
 """Runs that are stopped go on as if nothing had happened; what cannot go on says why."""
 
 import json
+import secrets
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
 
+from experiments.experiment import ROOT
 from experiments.training import Diverged, TrainingError, train
 from experiments.training import loop as loop_module
+from experiments.training import step as steps
 from experiments.training.checkpoints import Checkpoints
 from tests.experiments.training.line import Line
 
@@ -113,7 +121,10 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(
 
 
 def test_wrong_numbers_in_a_checkpoint_are_noticed(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A checkpoint that can be read but holds other numbers than were saved."""
     folder = tmp_path / "run"
@@ -130,6 +141,31 @@ def test_wrong_numbers_in_a_checkpoint_are_noticed(
     monkeypatch.setattr(Checkpoints, "_read", altered)
     done = train(Line(), folder, quiet=True)
     assert done.history[-1]["step"] == 12
+    said = capsys.readouterr().err
+    assert "is damaged (its checksum differs); the run goes on from step 8" in said
+
+
+def test_the_moving_average_is_what_is_shown(whole: Path, tmp_path: Path) -> None:
+    """It changes no loss of the training, and everything that is evaluated."""
+    averaged, last = train(Line(), whole), train(replace(Line(), ema=None), tmp_path)
+    for one, other in zip(averaged.history, last.history, strict=True):
+        assert (one == other) == ("loss" in one)
+    assert not np.array_equal(weights(averaged.model)[0], weights(last.model)[0])
+
+
+def test_a_step_moves_the_average_by_its_share() -> None:
+    config = replace(Line(), ema=0.75)
+    graph, _ = steps.outline(config)
+    batch = jax.tree.map(jnp.asarray, config.source("train").load(np.arange(8)))
+    # The first step has the rate 0.
+    before, _ = steps.update(config, graph, steps.first(config), batch)
+    state, _ = steps.update(config, graph, before, batch)
+    assert steps.shown(state) is state["ema"]
+    moved = jax.tree.map(lambda a, p: 0.75 * a + 0.25 * p, before["ema"], state["params"])
+    for one, other in zip(jax.tree.leaves(moved), jax.tree.leaves(state["ema"]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    moves = jax.tree.map(lambda a, b: np.abs(a - b).max(), before["ema"], state["ema"])
+    assert max(jax.tree.leaves(moves)) > 0
 
 
 def test_no_whole_checkpoint_is_one_sentence(whole: Path, tmp_path: Path) -> None:
@@ -159,3 +195,53 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(Diverged, match="the loss is nan at step 1") as caught:
         train(replace(Line(), explode=1), tmp_path, quiet=True)
     assert caught.value.step == 1
+
+
+SLOW = """
+import sys, time
+from dataclasses import dataclass
+from pathlib import Path
+from experiments.training import train
+from tests.experiments.training.line import Line, Points
+
+class SlowPoints(Points):
+    def load(self, indices):
+        time.sleep(0.05)
+        return super().load(indices)
+
+@dataclass(frozen=True, kw_only=True)
+class SlowLine(Line):
+    steps: int = 40
+
+    def source(self, split):
+        return SlowPoints(40, 1)
+
+train(SlowLine(), Path(sys.argv[1]), quiet=True)
+"""
+
+
+def reached(folder: Path) -> int:
+    """The step of the last checkpoint, 0 if there is none."""
+    names = (path.name for path in (folder / "checkpoints").glob("*"))
+    return max((int(name) for name in names if name.isdecimal()), default=0)
+
+
+@pytest.mark.slow
+def test_a_run_killed_between_checkpoints_ends_with_the_same_bits(tmp_path: Path) -> None:
+    one, other = tmp_path / "whole", tmp_path / "killed"
+    command = [sys.executable, "-c", SLOW]
+    subprocess.run([*command, str(one)], cwd=ROOT, check=True)
+    seed = secrets.randbits(32)
+    draw = np.random.default_rng(seed)
+    for enough in (4, 12, 24):
+        process = subprocess.Popen([*command, str(other)], cwd=ROOT)
+        while reached(other) < enough:
+            assert process.poll() is None, "the run ended before it was killed"
+            time.sleep(0.005)
+        time.sleep(draw.uniform(0, 0.4))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert enough <= reached(other) < 40
+    subprocess.run([*command, str(other)], cwd=ROOT, check=True)
+    same = (other / "metrics.jsonl").read_bytes() == (one / "metrics.jsonl").read_bytes()
+    assert same, f"kills by seed {seed}"

@@ -30,6 +30,7 @@ def rounding(statistics: Statistics) -> float:
     return 64 * EPS * (1 + statistics.dim + 4 * float(statistics.norms()))
 
 
+@pytest.mark.slow
 def test_gerf_finds_nothing_better() -> None:
     same = 0
     with jax.enable_x64(True):
@@ -48,6 +49,7 @@ def test_gerf_finds_nothing_better() -> None:
     assert same >= 15
 
 
+@pytest.mark.slow
 def test_chance_finds_the_same() -> None:
     with jax.enable_x64(True):
         for seed in range(30):

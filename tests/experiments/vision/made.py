@@ -6,12 +6,14 @@ import numpy as np
 
 from experiments.data import Origin
 from experiments.vision import study
+from experiments.vision.learning import SPIKES
 from experiments.vision.presets import PRESETS
 from verification.runs import Finished, Unit
 
 HERE = {study.DATA: Origin(study.DATA, None, "0" * 64)}
 LEVELS = {"softmax": 0.88, "favor+": 0.84, "favor++": 0.86, "relu": 0.85, "elu": 0.83}
 ERRORS = {"favor+": 0.8, "favor++": 0.3}
+BOUNDS = [str(bound) for bound in SPIKES]
 COSTS = {"softmax": 1e-6, "favor+": 1e-3, "favor++": 1.1e-3}
 
 
@@ -29,7 +31,7 @@ def _training(config: Any) -> dict[str, Any]:
             for s in steps
         ],
         "spikes": {
-            key: {"largest": wild + 0.01 * config["seed"], "counts": {"3.0": 2}}
+            key: {"largest": wild + 0.01 * config["seed"], "counts": dict.fromkeys(BOUNDS, 2)}
             for key in ("loss", "gradient_norm")
         },
     }
@@ -42,7 +44,7 @@ def _swap(config: Any) -> dict[str, Any]:
         for m in config["features"]
         for d in range(config["draws"])
     ]
-    return {"softmax": 0.88, "changed": False, "rows": rows}
+    return {"softmax": 0.88, "examples": config["examples"], "changed": False, "rows": rows}
 
 
 def _errors(config: Any) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def _speed(config: Any) -> dict[str, Any]:
     tokens = config["rows"] ** 2
     each = {"softmax": COSTS["softmax"] * tokens**2, "favor+": COSTS["favor+"] * tokens / 2}
     each["favor++"] = COSTS["favor++"] * tokens / 2
-    rounds = np.array([1.0, 1.1, 0.9])
+    rounds = 1 + 0.01 * np.arange(config["rounds"])
     return {
         "tokens": tokens,
         "seconds": {name: (time * rounds).tolist() for name, time in each.items()},

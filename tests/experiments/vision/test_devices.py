@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,6 +62,12 @@ print(*found)
 """
 
 
+ONE = """
+found, _ = losses(run, "one")
+print(*found)
+"""
+
+
 def environment(devices: int) -> dict[str, str]:
     flags = f"--xla_force_host_platform_device_count={devices}"
     return os.environ | {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
@@ -82,7 +89,16 @@ def test_eight_devices_agree_with_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_agree(tmp_path: Path) -> None:
+def test_two_processes_agree_with_one(tmp_path: Path) -> None:
+    alone = subprocess.run(
+        [*script(6, ONE), str(tmp_path)],
+        env=environment(1),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    expected = [float(each) for each in alone.stdout.split()]
+    assert len(expected) == 6, alone.stderr[-3000:]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -104,3 +120,5 @@ def test_two_processes_agree(tmp_path: Path) -> None:
             process.kill()
     texts = [out.strip().splitlines()[-1:] for out, _ in outputs]
     assert texts[0] and texts[0] == texts[1], outputs[0][1][-3000:]
+    found = [float(each) for each in texts[0][0].split()]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)

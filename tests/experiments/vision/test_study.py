@@ -1,15 +1,26 @@
 """The smoke preset from end to end, on digits that stand in, run once for all tests."""
 
 import json
+import math
+import shutil
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import jax
 import pytest
+from flax import nnx
 
 from experiments.__main__ import main
+from experiments.experiment import ROOT
+from experiments.training import Config, ConfigError, Diverged, TrainingError
+from experiments.vision import errors, gather, learning, swap
 from experiments.vision.weights import folder
 from tests.experiments.test_killed import kill_repeatedly
+from tests.experiments.training.test_loop import damage
+from tests.experiments.vision import made
 
 pytestmark = pytest.mark.usefixtures("usual_promotion")
 
@@ -77,6 +88,71 @@ def test_runs_are_kept_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch)
     assert folder() == Path("elsewhere")
     monkeypatch.delenv("CRT_RUNS")
     assert folder().parts[-2:] == ("build", "runs")
+
+
+@pytest.mark.parametrize("error", [ConfigError("no such setting"), TrainingError("no folder")])
+def test_what_cannot_be_trained_is_one_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+) -> None:
+    def fail(config: Config) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(learning, "trained", fail)
+    options = ["--preset", "smoke", "--quiet", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(["vision", *options, "--only", "pretrain"]) == 3
+    assert capsys.readouterr().err == f"vision: {error}\n"
+
+
+@pytest.mark.parametrize("work", [errors.unit, swap.unit])
+def test_a_diverged_run_stops_no_study(work, monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(config: Config) -> NoReturn:
+        raise Diverged(3, math.nan)
+
+    (unit, *_) = [each for each in made.units("smoke") if each.work is work]
+    monkeypatch.setattr(sys.modules[work.__module__], "trained", diverge)
+    done = replace(made.finished(unit), result=work(unit.config))
+    assert gather.errors([done]) == [] and gather.swaps([done]) is None
+
+
+def test_a_damaged_checkpoint_is_told_of(
+    smoke: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(smoke / "runs", tmp_path / "runs")
+    monkeypatch.setenv("CRT_RUNS", str(tmp_path / "runs"))
+    ledger = (smoke / "units" / "vision.smoke.jsonl").read_text().splitlines()
+    (entry,) = [each for each in map(json.loads, ledger) if each["config"]["part"] == "pretrain"]
+    (run,) = [
+        path.parent
+        for path in (tmp_path / "runs").glob("*/config.json")
+        if json.loads(path.read_text()) == entry["config"]["run"]
+    ]
+    damage(run, 4, "removed")
+    assert learning.pretrain(entry["config"])["test"] == entry["result"]["test"]
+    assert "is damaged" in (said := capsys.readouterr().err) and "goes on from step 2" in said
+
+
+def test_a_changed_weight_is_noticed() -> None:
+    one, other = (nnx.Linear(3, 2, rngs=nnx.Rngs(0)) for _ in range(2))
+    assert swap.same_weights(one, other)
+    other.kernel[...] = other.kernel[...].at[2, 1].add(1e-6)
+    assert not swap.same_weights(one, other)
+
+
+def test_softmax_learns_enough() -> None:
+    """Of the committed results, if there are any."""
+    path = ROOT / "results" / "vision.laptop.json"
+    if not path.exists():
+        pytest.skip("the laptop preset has no results here")
+    rows = json.loads(path.read_text())["accuracy"]
+    softmax = [row for row in rows if (row["attention"], row["tokens"]) == ("softmax", 49)]
+    assert {row["start"] for row in softmax} == {"scratch", "uptrain"}
+    assert all(value >= 85 for row in softmax for value in row["values"])
 
 
 @pytest.mark.slow

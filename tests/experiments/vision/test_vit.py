@@ -9,11 +9,15 @@ import pytest
 from flax import nnx
 
 from crt.integrations.flax import convert
-from experiments.training import ConfigError
-from experiments.vision import paper
-from experiments.vision.attention import MECHANISMS, attend
+from experiments.data import Origin
+from experiments.training import ConfigError, Trained
+from experiments.training.optimizer import keys
+from experiments.training.step import outline
+from experiments.vision import configs, paper, weights
+from experiments.vision.attention import MECHANISMS, Projections, attend
 from experiments.vision.errors import projections_key
 from experiments.vision.mae import MAE, Painting
+from experiments.vision.presets import PRESETS
 from experiments.vision.vit import SIZES, Shape, ViT, patches, positions
 
 pytestmark = pytest.mark.usefixtures("usual_promotion")
@@ -126,8 +130,69 @@ def test_branches_are_dropped_in_training_alone(images) -> None:
 
 
 def test_recomputation_changes_nothing(images) -> None:
-    one, other = (built(replace(SMALL, remat=remat))(images) for remat in (False, True))
-    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    def gradients(remat: bool) -> list:
+        model = built(replace(SMALL, attention="favor++", remat=remat))
+        graph, params, fixed = nnx.split(model, nnx.Param, ...)
+
+        def total(params):
+            logits = nnx.merge(graph, params, fixed)(images, jax.random.key(1))
+            return jnp.sum(logits**2)
+
+        text = str(jax.make_jaxpr(jax.grad(total))(params))
+        assert ("checkpoint" in text or "remat" in text) == remat
+        return jax.tree.leaves(jax.jit(jax.value_and_grad(total))(params))
+
+    for one, other in zip(gradients(False), gradients(True), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def params(model: nnx.Module) -> list[np.ndarray]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(nnx.state(model, nnx.Param))]
+
+
+def test_uptraining_starts_from_the_pretrained_encoder(monkeypatch) -> None:
+    """The head and the projections stay the model's own."""
+    data = Origin("fashion_mnist", "digits", "0")
+    run = configs.classification(PRESETS["smoke"], data, "uptrain", "favor++", 0)
+    assert run.pretraining is not None
+    pretrained = run.pretraining.model(nnx.Rngs(7))
+    asked = []
+
+    def trained(config):
+        asked.append(config)
+        return Trained(pretrained, [])
+
+    monkeypatch.setattr(weights, "trained", trained)
+    before, model = run.model(nnx.Rngs(0)), run.model(nnx.Rngs(0))
+    run.start(model)
+    assert asked == [run.pretraining]
+    for one, other in zip(params(model.encoder), params(pretrained.encoder), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert any(
+        not np.array_equal(one, other)
+        for one, other in zip(params(model.encoder), params(before.encoder), strict=True)
+    )
+    for kind in (nnx.Param, Projections):
+        parts = ((each.head if kind is nnx.Param else each) for each in (model, before))
+        states = [jax.tree.leaves(nnx.state(part, kind)) for part in parts]
+        assert states[0] and all(map(np.array_equal, *states))
+
+
+def test_layers_are_counted_from_the_patches() -> None:
+    run = paper.finetuning("favor++", shape=replace(paper.LARGE, width=16, depth=2, heads=2))
+    _, state = outline(run)
+    paths = [keys(path) for path, _ in jax.tree_util.tree_leaves_with_path(state["params"])]
+    found = {path[: 3 if path[1] == "blocks" else 2]: run.layer(path) for path in paths}
+    assert found == {
+        ("encoder", "patches"): 0,
+        ("encoder", "positions"): 0,
+        ("encoder", "blocks", 0): 1,
+        ("encoder", "blocks", 1): 2,
+        ("encoder", "norm"): 3,
+        ("head", "kernel"): 3,
+        ("head", "bias"): 3,
+    }
+    assert run.layers == 3
 
 
 def test_the_autoencoder_is_judged_by_hidden_patches_alone(images, monkeypatch) -> None:
