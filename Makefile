@@ -61,6 +61,7 @@ bench-features: $(STAMP) ## Random features against scikit-learn: speed, error, 
 bench-attention: $(STAMP) ## Attention against its peers: speed, memory, error (installs PyTorch)
 	$(PIP) --no-build-isolation --editable '.[bench]'
 	$(BIN)/python -m experiments bench-attention
+	$(BIN)/python -m paper_figures --quiet
 
 verify-full: $(STAMP) ## Run every check at full size: accuracy, mutants, slow tests (an hour)
 	$(BIN)/python -m verification --budget full

@@ -1,4 +1,4 @@
-"""Figure: which attention errs least against exact softmax, at equal numbers of features."""
+"""Figure: which attention errs least against exact softmax, at equal M."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

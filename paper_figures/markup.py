@@ -64,6 +64,11 @@ def prose(value: str) -> Markup:
     return join([*parts, value[end:]])
 
 
+def numeral(value: Any, digits: int = 4) -> Markup:
+    """`figure_of` in digits that stand below one another."""
+    return element("span", figure_of(value, digits), class_="num")
+
+
 def figure_of(value: Any, digits: int = 4) -> Markup:
     """A number for people: 0.02510, −61.22, 1.3·10⁻⁵; an absent one is a dash."""
     if value is None or value == "":

@@ -1,15 +1,16 @@
-"""The table of the README: what the paper reports, the command that repeats it, and what it gives.
+"""The README's tables: what the paper reports and what we find, and the speed of attention.
 
-It stands between two comments and is written from the committed results, so a test can tell when
+Each stands between two comments and is written from the committed results, so a test can tell when
 one of them has moved.
 """
 
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from paper_figures import attention_speed
 from paper_figures.results import Results, ResultsError, Row, Run, number
 
-BEGIN, END = "<!-- reproduction: begin -->", "<!-- reproduction: end -->"
 HEAD = ("paper", "command", "time", "paper's number", "ours", "verdict")
 CLAIMS = {
     "fig-log-vars": "Section 5.1, Figure 2",
@@ -75,13 +76,46 @@ def _number(value: object) -> str:
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def attention(results: Results) -> str:
+    """What was aimed at in the benchmark of attention, with what was measured."""
+    found = results.file(attention_speed.FILE)
+    if found is None:
+        return "No run of `make bench-attention` is among the results."
+    lines = ["| `make bench-attention`, on two cores | measured | aim | |", "|---|---|---|---|"]
+    lines += [
+        f"| {each['target']} | {number(each['measured']):.3g} | {_aim(each)} "
+        f"| {'met' if each['met'] else 'missed'} |"
+        for each in found["targets"]
+        if each["measured"] is not None
+    ]
+    said = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found["exact"]]
+    return "\n".join([*lines, "", *said])
+
+
+def _aim(target: Row) -> str:
+    """The bounds of a target."""
+    ends = (("≥", target.get("at_least")), ("≤", target.get("at_most")))
+    return ", ".join(f"{sign} {number(end):g}" for sign, end in ends if end is not None)
+
+
+BLOCKS: Mapping[str, Callable[[Results], str]] = {"attention": attention, "reproduction": table}
+
+
+def marks(name: str) -> tuple[str, str]:
+    """The comments around a block."""
+    return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+
+
 def updated(text: str, results: Results) -> str:
-    """The README with its table written anew."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ResultsError(f"the README has no lines {BEGIN} and {END}")
-    return f"{before}{begin}\n{table(results)}\n{end}{after}"
+    """The README with its tables written anew."""
+    for name, made in BLOCKS.items():
+        first, last = marks(name)
+        before, begin, rest = text.partition(first)
+        _, end, after = rest.partition(last)
+        if not (begin and end):
+            raise ResultsError(f"the README has no lines {first} and {last}")
+        text = f"{before}{begin}\n{made(results)}\n{end}{after}"
+    return text
 
 
 def write(path: Path, results: Results) -> bool:

@@ -14,16 +14,18 @@ PANELS = {"scratch": "from scratch", "uptrain": "uptrained from MAE", "long": "f
 
 def caption(results: Results) -> str:
     found = results.experiment("vision") or results.none
-    rows = found.numbers.get("accuracy") or []
+    rows, size = found.numbers.get("accuracy") or [], found.numbers.get("setting") or {}
     ends = ", ".join(
         f"{row['name']} {number(row['mean']):.1f} ({PANELS[row['start']]}, {row['tokens']} tokens)"
         for row in rows
         if row["attention"] in ("softmax", "favor+", "favor++")
     )
     return (
-        "Test accuracy in percent against training steps on Fashion-MNIST: means over seeds, bands "
-        "from the smallest to the largest; one seed has no band. On the way 2000 test images are "
-        f"taken, at the end all 10,000: {ends}. The paper's figure is of ViT-Large on ImageNet."
+        f"Test accuracy in percent against training steps on {size.get('data')}: means over seeds, "
+        "bands from the smallest to the largest; one seed has no band. On the way at most "
+        f"{number(size.get('curve_examples')):,.0f} test images are taken, at the end at most "
+        f"{number(size.get('test_examples')):,.0f}: {ends}. The paper's figure is of ViT-Large on "
+        "ImageNet."
     )
 
 

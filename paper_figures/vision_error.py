@@ -10,6 +10,8 @@ from paper_figures.results import Results, Row, number
 from paper_figures.style import ATTENTION_LOOKS, GREY, PAPER
 
 TITLE = "Vision Transformers: does a smaller error explain accuracy?"
+STARTS = {"scratch": "from scratch", "uptrain": "uptrained"}
+SURE = 0.05
 
 
 def _rows(results: Results) -> list[Row]:
@@ -19,18 +21,55 @@ def _rows(results: Results) -> list[Row]:
 
 
 def own(rows: Sequence[Row]) -> list[Row]:
-    """The error of the attention that a model was trained with; softmax has none."""
-    return [row for row in rows if row["estimate"] == row["attention"] and row["accuracy"]]
+    """The error of the attention that a model was trained with; softmax has none.
+
+    Runs with more tokens and fewer steps are no equals of the others.
+    """
+    return [
+        row
+        for row in rows
+        if row["estimate"] == row["attention"] and row["start"] in STARTS and row["accuracy"]
+    ]
+
+
+def answer(rows: Sequence[Row]) -> str:
+    """What the models of each start say to the question of the title."""
+    return "Does a smaller error explain accuracy? " + " ".join(_said(row) for row in rows)
+
+
+def _said(row: Row) -> str:
+    chance = number(row["predicted"]["p"])
+    size, other = (number(row[key]["correlation"]) for key in ("predicted", "observed"))
+    told = ("Yes", "higher") if size < 0 else ("No", "lower")
+    whole = "{}: a smaller one goes with a {} accuracy".format(*told)
+    return (
+        f"{STARTS[row['start']].capitalize()}, the predicted error and the accuracy of "
+        f"{row['models']} models have a rank correlation of {_signed(size)} (p = {chance:.2g}; of "
+        f"the observed error {_signed(other)}), and the model with the smaller predicted error is "
+        f"the more accurate one for {row['agree']} of {row['pairs']} seeds. "
+        f"{whole if chance < SURE else 'These models do not tell'}."
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def caption(results: Results) -> str:
     return (
         "Left: error of the attention's output relative to exact softmax on the queries and keys "
         "of trained models, RMS over layers and heads, predicted from exact variances and observed "
-        "with one draw of the projections; every model has one mark for each estimate. Right: the "
+        "with one draw of the projections; every model has one mark for each estimate. Predictions "
+        "are of first order: one far above 1 says that M is too small for the model's large "
+        "queries and keys, whose outputs are averages of values all the same. Right: the "
         "accuracy of a model against the observed error of the attention that it was trained with; "
-        "filled marks are trained from scratch, hollow ones uptrained."
+        f"filled marks are trained from scratch, hollow ones uptrained. {_answer(results)}"
     )
+
+
+def _answer(results: Results) -> str:
+    found = (results.experiment("vision") or results.none).numbers.get("explained")
+    return answer(found) if found else ""
 
 
 def draw(results: Results) -> Figure | None:

@@ -11,6 +11,8 @@ from paper_figures.style import ATTENTION_LOOKS
 
 TITLE = "Vision Transformers: stability"
 SHOWN = ("softmax", "favor+", "favor++")
+BOUNDS = {"loss": "1.5", "gradient_norm": "3.0"}
+"""From where on spikes are counted."""
 STARTS = {"scratch": "from scratch", "uptrain": "uptrained"}
 
 
@@ -20,14 +22,16 @@ def _rows(results: Results) -> list[Row]:
     return [r for r in rows if r["attention"] in SHOWN and r["start"] in STARTS and r["windows"]]
 
 
-def _largest(rows: Sequence[Row]) -> str:
-    """The largest gradient over the usual one, by attention: geometric mean over runs."""
+def _spikes(rows: Sequence[Row], key: str) -> str:
+    """Of each attention the largest spike, geometric mean over runs, and how many are large."""
     said = []
     for name in SHOWN:
         own = [r for r in rows if r["attention"] == name]
-        logs = [math.log(number(r["spikes"]["gradient_norm"]["largest"])) for r in own]
-        if logs:
-            said.append(f"{own[0]['name']} {math.exp(sum(logs) / len(logs)):.2f}")
+        if own:
+            spikes = [r["spikes"][key] for r in own]
+            mean = sum(math.log(number(each["largest"])) for each in spikes) / len(own)
+            above = sum(each["counts"][BOUNDS[key]] for each in spikes)
+            said.append(f"{own[0]['name']} {math.exp(mean):.2f} ({above})")
     return ", ".join(said)
 
 
@@ -36,9 +40,11 @@ def caption(results: Results) -> str:
     found = results.experiment("vision") or results.none
     lost = sum(row["diverged"] is not None for row in found.numbers.get("stability") or [])
     return (
-        "Loss (means of windows) and norm of the gradient (largest in each window) of every seed. "
-        "The largest norm in units of the median of the 50 steps before it, geometric mean over "
-        f"{len(rows)} runs: {_largest(rows)}. Runs whose loss stopped being a number: {lost}."
+        "Largest loss and norm of the gradient in each fortieth of a run, for every seed. A "
+        "spike is a value in units of the median of the 50 steps before it. The largest of a run, "
+        f"geometric mean over {len(rows)} runs, and the number of all above {BOUNDS['loss']}: loss "
+        f"{_spikes(rows, 'loss')}; and above {BOUNDS['gradient_norm']}: norm "
+        f"{_spikes(rows, 'gradient_norm')}. Runs whose loss stopped being a number: {lost}."
     )
 
 
@@ -51,12 +57,12 @@ def draw(results: Results) -> Figure | None:
     axes = figure.subplots(2, len(starts), squeeze=False, sharex=True)
     for column, start in enumerate(starts):
         own = [row for row in rows if row["start"] == start]
-        _panel(axes[0, column], own, "loss")
+        _panel(axes[0, column], own, "loss_most")
         _panel(axes[1, column], own, "norm_most")
         axes[0, column].set_title(STARTS[start])
         axes[1, column].set_yscale("log")
         axes[1, column].set_xlabel("steps")
-    axes[0, 0].set_ylabel("loss")
+    axes[0, 0].set_ylabel("largest loss")
     axes[1, 0].set_ylabel("largest gradient norm")
     axes[0, 0].legend()
     return figure

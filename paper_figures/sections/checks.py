@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from paper_figures.bars import bar
-from paper_figures.markup import Markup, count, element, figure_of, join, prose, row, table
+from paper_figures.markup import Markup, count, element, figure_of, join, numeral, prose, row, table
 from paper_figures.results import Results, Row
 from paper_figures.sections.links import heading, verdict
 
@@ -61,17 +61,13 @@ def _check(check: Row) -> Markup:
     what = join([name, element("small", prose(check["summary"])), element("small", claims), note])
     planted = check.get("planted") or {}
     noticed = f"{sum(map(bool, planted.values()))} of {len(planted)}" if planted else "–"
-    numbers = [_numeral(check.get(key)) for key in ("observed", "predicted", "allowed")]
-    power = [_numeral(check.get(key), 2) for key in ("detects", "samples")]
+    numbers = [numeral(check.get(key)) for key in ("observed", "predicted", "allowed")]
+    power = [numeral(check.get(key), 2) for key in ("detects", "samples")]
     return row(
         *(what, verdict(bool(check["ok"])), *numbers, bar(check) or "", *power, noticed),
         name=f"check-{check['id']}",
         classes=None if check["ok"] else "failed",
     )
-
-
-def _numeral(value: object, digits: int = 4) -> Markup:
-    return element("span", figure_of(value, digits), class_="num")
 
 
 def _to_claim(name: str) -> Markup:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from paper_figures.markup import Markup, count, element, figure_of, join, row, table
+from paper_figures.markup import Markup, count, element, figure_of, join, numeral, row, table
 from paper_figures.results import Results, Row, number
 from paper_figures.sections.links import heading, verdict
 
@@ -41,7 +41,7 @@ def _accuracy(formulas: list[Row]) -> Markup:
             element("code", each["name"]),
             each["dtype"],
             verdict(bool(each["ok"])),
-            element("span", figure_of(each["worst"], 3), class_="num"),
+            numeral(each["worst"], 3),
             figure_of(each["points"]),
             element("small", each["at"]),
             classes=None if each["ok"] else "failed",

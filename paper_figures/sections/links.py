@@ -18,6 +18,7 @@ STATUSES: Mapping[str, tuple[str, str, str]] = {
     "reproduced": ("good", "✓", "our numbers bear out what the paper says"),
     "partly reproduced": ("corrected", "◑", "some of our numbers bear it out, others do not"),
     "not reproduced": ("refuted", "✗", "our numbers differ from what the paper says"),
+    "not decided": ("evidence", "≈", "our numbers cannot tell whether the paper is right"),
     "drawn": ("evidence", "◇", "a drawing without numbers to compare, made from the library"),
     "not yet run": ("pending", "○", "an experiment that has no result here yet"),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from paper_figures.markup import Markup, count, element, figure_of, join, prose, row, table
+from paper_figures.markup import Markup, count, element, join, numeral, prose, row, table
 from paper_figures.results import Results, Row, Run, number
 from paper_figures.sections import classification, plan, variance, vision
 from paper_figures.sections.links import badge, heading, notebook
@@ -71,7 +71,7 @@ def _verdict(results: Results, each: Row) -> Markup:
     verdict = badge(each["verdict"]) if each["verdict"] else "not judged: a stand-in"
     claim = element("small", element("span", each["claim"], class_="id"))
     proof = notebook(results, NOTEBOOKS.get(each["claim"]))
-    numbers = [element("span", figure_of(each.get(key)), class_="num") for key in ("ours", "other")]
+    numbers = [numeral(each.get(key)) for key in ("ours", "other")]
     what = join([prose(each["item"]), claim])
     return row(what, prose(str(each["paper"])), *numbers, verdict, proof, prose(each["note"]))
 

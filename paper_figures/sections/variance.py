@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from paper_figures.markup import Markup, element, figure_of, join, prose, row, table
+from paper_figures.markup import Markup, element, figure_of, join, numeral, prose, row, table
 from paper_figures.results import Row, Run, number
 
 VARIANTS = ("Regime", "Choice", "GERF / TrigRF", "GERF / PosRF", "OPRF / PosRF", "GeomRF+ / PosRF")
@@ -69,7 +69,7 @@ def _variants(rows: Sequence[Row]) -> list[Markup]:
         row(
             each["regime"],
             prose(str(each["variant"])),
-            *(element("span", figure_of(each[key], 3), class_="num") for key in RATIOS),
+            *(numeral(each[key], 3) for key in RATIOS),
         )
         for each in rows
     ]

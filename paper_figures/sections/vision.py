@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from paper_figures.markup import Markup, element, figure_of, join, row, table
+from paper_figures import vision_error
+from paper_figures.markup import Markup, element, join, numeral, row, table
 from paper_figures.results import Row, Run, number
 
 STARTS = {"scratch": "From scratch", "uptrain": "Uptrained from MAE", "long": "From scratch"}
@@ -10,21 +11,23 @@ HEAD = ("Start", "Tokens", "Attention", "Accuracy, %", "Deviation", "Seeds")
 
 
 def render(run: Run) -> Markup:
-    parts = [element("p", SCALE)]
+    parts = [element("p", SCALE.format(data=(run.numbers.get("setting") or {}).get("data")))]
     if run.numbers.get("accuracy"):
         parts.append(_accuracies(run.numbers["accuracy"]))
     if run.numbers.get("swap"):
         parts.append(element("p", _swap(run.numbers["swap"])))
     if run.numbers.get("errors"):
         parts.append(element("p", _errors(run.numbers["errors"])))
+    if run.numbers.get("explained"):
+        parts.append(element("p", vision_error.answer(run.numbers["explained"])))
     return join(parts)
 
 
 SCALE = (
     "The paper trains ViT-Large (304 million parameters) on ImageNet with 64 TPUs for days and "
     "shows its accuracies in a figure without numbers. Here a ViT of some hundred thousand "
-    "parameters learns Fashion-MNIST on two cores in minutes. The verdicts are about that scale: "
-    "what is not reproduced here may hold there, and the other way round."
+    "parameters learns {data} on two cores in minutes. The verdicts are about that scale: what is "
+    "not reproduced here may hold there, and the other way round."
 )
 
 
@@ -34,16 +37,12 @@ def _accuracies(rows: Sequence[Row]) -> Markup:
             STARTS[each["start"]],
             each["tokens"],
             each["name"],
-            *(_number(each[key]) for key in ("mean", "std")),
+            *(numeral(each[key], 3) for key in ("mean", "std")),
             len(each["seeds"]),
         )
         for each in sorted(rows, key=lambda each: list(STARTS).index(each["start"]))
     ]
     return table(HEAD, lines, "Accuracies of the Vision Transformers", "accuracies")
-
-
-def _number(value: object) -> Markup:
-    return element("span", figure_of(value, 3), class_="num")
 
 
 def _swap(found: Row) -> str:
@@ -61,14 +60,17 @@ def _swap(found: Row) -> str:
 
 
 def _errors(rows: Sequence[Row]) -> str:
-    """The observed errors of both estimates inside the models trained with softmax."""
+    """The errors of both estimates inside the models trained with softmax."""
     said = []
-    for name in dict.fromkeys(each["estimate_name"] for each in rows):
-        own = [e for e in rows if e["estimate_name"] == name and e["attention"] == "softmax"]
-        if own:
-            mean = sum(number(each["output_observed"]) for each in own) / len(own)
-            said.append(f"{name} {mean:.2f}")
+    exact = [e for e in rows if e["attention"] == "softmax" and e["start"] in vision_error.STARTS]
+    for name in dict.fromkeys(each["estimate_name"] for each in exact):
+        own = [each for each in exact if each["estimate_name"] == name]
+        predicted, observed = (
+            sum(number(each[f"output_{key}"]) for each in own) / len(own)
+            for key in ("predicted", "observed")
+        )
+        said.append(f"{name} {predicted:.3g} predicted, {observed:.3g} observed")
     return (
-        "Error of the attention's output inside the models trained with softmax, relative to it: "
-        f"{', '.join(said)}, means over models."
+        "Error of the attention's output inside the models trained with softmax, relative to it, "
+        f"means over models: {'; '.join(said)}."
     )

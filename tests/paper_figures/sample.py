@@ -232,11 +232,12 @@ def attention_times() -> dict[str, Any]:
         for length in (1024, 4096)
     ]
     targets = [
-        {"target": "forward, exponent in L", "measured": 1.02, "met": True},
-        {"target": "share of the rate", "measured": 0.4, "met": False},
+        {"target": "forward, exponent in L", "measured": 1.02, "met": True}
+        | {"at_least": 0.95, "at_most": 1.1},
+        {"target": "share of the rate", "measured": 0.4, "met": False, "at_least": 0.45},
         {"target": "causal", "measured": None, "met": None},
     ]
-    exact = ["causal, forward: exact attention is faster at no length"]
+    exact = ["forward: up to L = 4096, exact attention is faster at none"]
     return {"times": times, "targets": targets, "exact": exact}
 
 
@@ -303,8 +304,10 @@ def store_vision(folder: Path) -> Path:
     numbers = plain(vision_study.numbers(vision_presets.PRESETS["laptop"], done) | {"data": {}})
     step = {"devices": 64, "batch": 4096, "parameters": 304_324_584, "arguments": 5_000_000_000}
     step |= {"temporary": 40_000_000_000, "flops": 2e15, "tpu_bytes": 700_000}
-    config = {"part": "scratch", "attention": "favor++", "width": 1024, "depth": 24, "heads": 16}
-    planned = [Finished("", config | {"features": 256}, step, 1.0)]
+    planned = [
+        Finished("", unit.config, step, 1.0)
+        for unit in vision_plan.units(vision_plan.PRESETS["laptop"], {})
+    ]
     for name, found in (
         ("vision.laptop", numbers),
         ("vision.laptop.timing", plain(vision_study.times(done))),

@@ -267,7 +267,7 @@ def test_the_style_file_is_read() -> None:
 def test_attention_says_what_was_measured_and_what_was_missed(put, found) -> None:
     results = Results(sample.store_attention(put(found)))
     said = attention_speed.caption(results)
-    assert "Causal, forward: exact attention is faster at no length." in said
+    assert "Forward: up to L = 4096, exact attention is faster at none." in said
     assert "exponent in L: 1.02." in said and "rate: 0.4 (target missed)." in said
     assert "causal: " not in said
 
@@ -302,11 +302,36 @@ def test_what_stands_in_for_a_set_is_named_over_its_panel(put_study, study) -> N
 def test_the_vision_study_tells_its_numbers(put, found) -> None:
     results = Results(sample.store_vision(put(found)))
     assert "FAVOR++ 86.1 (from scratch, 49 tokens)" in vision_accuracy.caption(results)
-    assert "a number: 0." in vision_stability.caption(results)
+    assert "on Fashion-MNIST" in vision_accuracy.caption(results)
+    assert "at most 2,000 test images" in vision_accuracy.caption(results)
+    steady = vision_stability.caption(results)
+    assert "a number: 0." in steady and "above 1.5: loss softmax 2.01 (12), FAVOR+ 4.01" in steady
     assert "88.0 %" in vision_swap.caption(results)
     assert "no weight changed" in vision_swap.caption(results)
     assert "At 1936 tokens FAVOR++ makes 3.52 times" in vision_speed.caption(results)
-    assert all(row["estimate"] == row["attention"] for row in vision_error.own(results_of(results)))
+    own = vision_error.own(results_of(results))
+    assert all(row["estimate"] == row["attention"] for row in own)
+    assert {row["start"] for row in own} == {"scratch", "uptrain"} and len(own) == 12
+
+
+@pytest.mark.parametrize(
+    ("correlation", "chance", "said"),
+    [
+        (-0.9, 0.01, "Yes: a smaller one goes with a higher accuracy."),
+        (0.9, 0.01, "No: a smaller one goes with a lower accuracy."),
+        (-0.9, 0.2, "These models do not tell."),
+    ],
+)
+def test_whether_errors_explain_accuracy_is_answered(
+    put, found, correlation: float, chance: float, said: str
+) -> None:
+    folder = sample.store_vision(put(found))
+    numbers = json.loads((folder / "vision.laptop.json").read_text())
+    for row in numbers["explained"]:
+        row["predicted"] = {"correlation": correlation, "p": chance}
+    (folder / "vision.laptop.json").write_text(json.dumps(numbers))
+    caption = vision_error.caption(Results(folder))
+    assert caption.count(said) == 2 and "for 3 of 3 seeds" in caption
 
 
 def results_of(results: Results) -> list[Any]:
@@ -322,7 +347,7 @@ def test_a_changed_number_of_the_vision_study_reaches_its_figures(put, found) ->
     numbers = json.loads((folder / "vision.laptop.json").read_text())
     timing = json.loads((folder / "vision.laptop.timing.json").read_text())
     numbers["curves"][0]["mean"][0] -= 9
-    numbers["stability"][0]["windows"][0]["loss"] += 1
+    numbers["stability"][0]["windows"][0]["loss_most"] += 1
     numbers["swap"]["rows"][0]["mean"] -= 9
     numbers["errors"][0]["output_observed"] *= 2
     timing["speed"][0]["steps"]["softmax"]["most"] *= 2

@@ -8,9 +8,16 @@ import pytest
 from paper_figures import readme
 from paper_figures.__main__ import main
 from paper_figures.results import Results, ResultsError
+from tests.paper_figures import sample
 
 ROOT = Path(__file__).parents[2]
-FRAME = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
+FRAME = "\n".join(
+    [
+        "before",
+        *(f"{begin}\nold\n{end}" for begin, end in map(readme.marks, readme.BLOCKS)),
+        "after\n",
+    ]
+)
 
 
 def test_the_table_is_up_to_date() -> None:
@@ -39,6 +46,13 @@ def test_a_row_for_every_verdict(put_study, study) -> None:
         "|  |  | > 80 | 0.0 | not reproduced |" in rows[1]
         and "| 8 | not judged (stand-in) |" in rows[2]
     )
+
+
+def test_aims_of_attention_are_told_with_what_was_measured(tmp_path: Path) -> None:
+    text = readme.updated(FRAME, Results(sample.store_attention(tmp_path)))
+    assert "| forward, exponent in L | 1.02 | ≥ 0.95, ≤ 1.1 | met |" in text
+    assert "| share of the rate | 0.4 | ≥ 0.45 | missed |" in text
+    assert "Forward: up to L = 4096, exact attention is faster at none." in text
 
 
 def test_the_work_of_a_resumed_run_is_told_and_explained(put_study, study) -> None:

@@ -108,6 +108,17 @@ def test_a_claim_takes_its_status_from_the_verdicts(put, words, put_study, study
     assert "✓ reproduced" in page_of(put(words)).partition('id="claim-fig-img"')[2]
 
 
+def test_what_our_numbers_cannot_tell_is_no_difference(put, words, put_study, study) -> None:
+    verdicts = study["verdicts"][:2]
+    for first, whole in (("reproduced", "✓ reproduced"), ("not decided", "≈ not decided")):
+        verdicts[0]["verdict"], verdicts[1]["verdict"] = first, "not decided"
+        put_study(study | {"verdicts": verdicts})
+        page = page_of(put(words))
+        assert whole in page.partition('id="claim-fig-img"')[2]
+        assert "our numbers cannot tell" in page
+    assert "Of 2 statements that the experiments here can judge, 0 came out" in page
+
+
 def test_the_paper_preset_is_preferred(put_study, study, tmp_path: Path) -> None:
     folder = put_study(study)
     study |= {"preset": "paper", "data": {}}
@@ -185,5 +196,8 @@ def test_the_vision_study_says_its_scale_and_what_was_not_run(put, words) -> Non
     assert "The verdicts are about that scale" in page
     assert "Nothing of this was run: no accelerator was at hand." in page
     assert "no weight changed and nothing trained, at M = 1024: FAVOR+ 86.7 %" in page
+    assert "FAVOR+ 0.805 predicted, 0.805 observed; FAVOR++ 0.305 predicted, 0.305" in page
+    assert "Does a smaller error explain accuracy? From scratch, the predicted" in page
+    assert "parameters learns Fashion-MNIST on two cores" in page
     # The verdicts of the clock stand with the others.
     assert "time of a step, FAVOR++ over FAVOR+" in page
