@@ -31,6 +31,16 @@ BIAS = 0.01
 """Relative error of a mean that is detected at the quick budget."""
 VARIANCE_ERROR = 0.15
 """Relative error of a variance that is detected at the quick budget."""
+REGIME = (
+    f"The standard budget catches a change by {100 * law_moments.POINT:g} % of the mean of any "
+    f"estimator in {', '.join(map(str, DIMS))} dimensions, at points whose products vary so little "
+    f"that {100 * BIAS:g} % shows at the quick budget; of a rate, a chance or the variance of any "
+    f"single coordinate that is drawn, in {law_moments.COUNT_DIM} dimensions for counts and in "
+    f"{' and '.join(map(str, law_moments.GAUSSIAN_DIMS))} for Gaussian projections; and of any "
+    "formula of a variance, by sums and integrals without draws. Draws alone show a variance that "
+    f"is off by {100 * VARIANCE_ERROR:g} % at the quick budget."
+)
+"""What a change must be to be caught, with power 0.999; the report's page says it too."""
 QUICK_DIM = 8
 """The quick budget looks at this one, and at OPRF in 64 dimensions."""
 VARIANCE_DIMS, ORTHOGONAL_DIMS = (1, 8), (2, 8)

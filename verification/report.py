@@ -6,6 +6,7 @@ from typing import Any
 from derivations.library import load_handovers
 from verification.claims import load_claims
 from verification.faults import CATALOGUE
+from verification.montecarlo import REGIME
 from verification.plan import FALSE_ALARM
 from verification.registry import load_checks
 from verification.runs import Finished, Unit, plain
@@ -24,6 +25,7 @@ def gather(units: Sequence[Unit], finished: Sequence[Finished]) -> dict[str, Any
         {
             "passed": all(row["ok"] for row in rows),
             "false_alarm": FALSE_ALARM,
+            "regime": REGIME,
             "claims": [claim.as_dict() for claim in load_claims().values()],
             "checks": kinds["check"],
             "formulas": kinds["accuracy"],

@@ -15,7 +15,7 @@ KINDS = {
     "certificate": "Certificates: identities at single points, without any sampling error",
     "quadrature": "Deterministic integration and exact sums",
     "montecarlo": "Monte Carlo, from the shipped samplers",
-    "inequality": "Inequalities, by interval arithmetic",
+    "inequality": "Inequalities: by interval arithmetic, or where a check says so by a search",
 }
 
 
@@ -36,7 +36,8 @@ def render(results: Results) -> Markup | None:
             "0.999, in the units of what is predicted, computed before anything is drawn.",
         ]
     )
-    return join([heading("Checks", lead), *groups])
+    regime = [prose(found["regime"])] if found.get("regime") else []
+    return join([heading("Checks", lead, *regime), *groups])
 
 
 def _share(checks: Sequence[Row]) -> list[str | Markup]:

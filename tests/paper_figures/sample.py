@@ -104,6 +104,7 @@ def verification() -> dict[str, Any]:
     return {
         "passed": True,
         "false_alarm": 1e-9,
+        "regime": "A change by 1 % of any coordinate is caught.",
         "budget": "quick",
         "seed": 20221,
         "claims": [

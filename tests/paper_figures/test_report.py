@@ -62,6 +62,13 @@ def test_every_claim_check_fault_and_erratum_appears(put, words) -> None:
     assert "Every check passed." in page and "M ≥ 1270" in page
 
 
+def test_the_page_says_what_size_of_error_is_caught(put, words) -> None:
+    page = page_of(put(words))
+    assert words["regime"] in page
+    del words["regime"]  # as in results of older runs
+    assert "<h2>Checks</h2>" in page_of(put(words))
+
+
 def test_the_page_is_whole_and_asks_for_nothing(put, found) -> None:
     outline = Outline(page_of(put(found)))
     assert len(outline.ids) == len(set(outline.ids))

@@ -1,5 +1,6 @@
 """Faults of the samplers."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -69,6 +70,29 @@ def repeated_rows(original: Any) -> Any:
 def shared_counts(original: Any) -> Any:
     def draw(key: Any, rates: Any, num_features: int, dim: int, dtype: Any) -> Any:
         return jnp.repeat(original(key, rates, num_features, dim, dtype)[:, :1], dim, axis=1)
+
+    return draw
+
+
+def first_entry(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Projections whose first coordinate is changed."""
+
+    def faulty(original: Any) -> Any:
+        def draw(*args: Any, **rest: Any) -> Any:
+            omega = original(*args, **rest)
+            return omega.at[:, 0].set(change(omega[:, 0]))
+
+        return draw
+
+    return faulty
+
+
+def first_parameter(original: Any) -> Any:
+    """Counts whose first coordinate has a parameter that is too large by 1 %."""
+
+    def draw(key: Any, parameter: Any, num_features: int, dim: int, dtype: Any) -> Any:
+        factors = jnp.ones(dim).at[0].set(1.01)
+        return original(key, parameter * factors, num_features, dim, dtype)
 
     return draw
 
@@ -143,5 +167,40 @@ SAMPLERS = (
         projections,
         "orthogonal",
         lambda original: lambda *args, **rest: 1.01 * original(*args, **rest),
+    ),
+    Fault(
+        "first-entry-percent",
+        "the first coordinate of independent rows too long by ½ %, its variance by 1 %",
+        projections,
+        "iid",
+        first_entry(lambda x: 1.005 * x),
+    ),
+    Fault(
+        "first-entry-shifted",
+        "the first coordinate of independent rows moved by 1 % of its σ",
+        projections,
+        "iid",
+        first_entry(lambda x: x + 0.01),
+    ),
+    Fault(
+        "first-axis-percent",
+        "the first coordinate of orthogonal rows too long by ½ %, its variance by 1 %",
+        projections,
+        "orthogonal",
+        first_entry(lambda x: 1.005 * x),
+    ),
+    Fault(
+        "first-rate-percent",
+        "a rate too large by 1 % in the first coordinate alone",
+        discrete,
+        "poisson",
+        first_parameter,
+    ),
+    Fault(
+        "first-chance-percent",
+        "a geometric law's p too large by 1 % in the first coordinate alone",
+        discrete,
+        "geometric",
+        first_parameter,
     ),
 )
