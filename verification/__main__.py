@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
         if options.list:
-            print("\n".join(plan.known()), flush=True)
+            _print(lambda: print("\n".join(plan.known())))
             return PASSED
         if options.index:
             index.write()
@@ -101,10 +102,6 @@ def main(argv: list[str] | None = None) -> int:
         return _say(str(error), USAGE)
     except RunError as error:
         return _say(str(error), STOPPED)
-    except BrokenPipeError:
-        # Whoever read the output has had enough; Python must not complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PASSED
     except KeyboardInterrupt:
         return _say("interrupted; finished work is kept, the same command goes on", INTERRUPTED)
 
@@ -112,6 +109,16 @@ def main(argv: list[str] | None = None) -> int:
 def _say(sentence: str, code: int) -> int:
     print(f"verification: {sentence}", file=sys.stderr)
     return code
+
+
+def _print(show: Callable[[], None]) -> None:
+    """Show something; a reader that has had enough changes nothing, least of all the exit code."""
+    try:
+        show()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python must not complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(options: argparse.Namespace) -> int:
@@ -129,11 +136,12 @@ def run(options: argparse.Namespace) -> int:
     if options.only is None or options.out is not None:
         write(out, outcome, units, finished, time.monotonic() - start)
     ledger.forget(units)
+    code = PASSED if outcome["passed"] else FAILED
     if options.json:
-        print(json.dumps(outcome, indent=1))
+        _print(lambda: print(json.dumps(outcome, indent=1)))
     else:
-        report.show(outcome, quiet=options.quiet)
-    return PASSED if outcome["passed"] else FAILED
+        _print(lambda: report.show(outcome, quiet=options.quiet))
+    return code
 
 
 def begun(ledger: Ledger) -> int:

@@ -68,6 +68,27 @@ def test_a_reader_that_stops_is_no_error() -> None:
         assert process.stderr.read() == b"" and process.wait() == PASSED
 
 
+FAILING = """
+import sys
+from verification import plan, report
+from verification.__main__ import main
+from tests.verification.test_main import check
+checks = {"planted": check("planted", False, True)}
+plan.load_checks = report.load_checks = lambda: checks
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_reader_that_stops_does_not_make_a_failure_pass(tmp_path: Path, more: list[str]) -> None:
+    given = ["--only", "planted", *QUICK, "--quiet", "--out", str(tmp_path), *more]
+    command = [sys.executable, "-c", FAILING, *given]
+    with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait() == FAILED
+
+
 def test_an_unwritable_folder_gives_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
