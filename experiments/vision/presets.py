@@ -112,8 +112,9 @@ class Laptop(Preset):
 
     Command: python -m experiments vision --preset laptop, some 80 minutes of two quiet cores in
     pieces of a few minutes; two runs at a time are faster than one. A ViT of 3 layers and 155,000
-    parameters sees 128,000 images (two epochs); softmax is to reach 85 % of the test images. So
-    short a training needs no mixup, CutMix or drop path, and is the worse for them.
+    parameters sees 128,000 images (two epochs); softmax is to reach 85 % of the test images in the
+    mean over seeds, from scratch and uptrained. Of its six runs one, from scratch, ended at 84.5 %.
+    So short a training needs no mixup, CutMix or drop path, and is the worse for them.
     """
 
     seeds: tuple[int, ...] = (0, 1, 2)

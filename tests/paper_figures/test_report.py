@@ -1,3 +1,4 @@
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -188,6 +189,16 @@ def test_the_same_results_give_the_same_bytes(put, found) -> None:
 def test_no_results_at_all(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="holds no results"):
         render(Results(tmp_path))
+
+
+def test_a_run_of_softmax_below_what_was_asked_is_told_of(put, words) -> None:
+    folder = sample.store_vision(put(words))
+    assert "88.10 %, uptrained 90.10 %. Of its 6 runs none ended below." in page_of(folder)
+    numbers = json.loads((folder / "vision.laptop.json").read_text())
+    row = next(each for each in numbers["accuracy"] if each["attention"] == "softmax")
+    row["values"][2] = 84.51
+    (folder / "vision.laptop.json").write_text(json.dumps(numbers))
+    assert "Of its 6 runs 1 ended below: 84.51 %." in page_of(folder)
 
 
 def test_the_vision_study_says_its_scale_and_what_was_not_run(put, words) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import jax
 import pytest
@@ -144,15 +144,34 @@ def test_a_changed_weight_is_noticed() -> None:
     assert not swap.same_weights(one, other)
 
 
-def test_softmax_learns_enough() -> None:
-    """Of the committed results, if there are any."""
+@pytest.fixture(scope="module")
+def committed() -> dict:
     path = ROOT / "results" / "vision.laptop.json"
     if not path.exists():
         pytest.skip("the laptop preset has no results here")
-    rows = json.loads(path.read_text())["accuracy"]
+    return json.loads(path.read_text())
+
+
+def test_softmax_learns_enough(committed: dict) -> None:
+    """The accuracy that is reported: the mean over seeds, of each start."""
+    rows = committed["accuracy"]
     softmax = [row for row in rows if (row["attention"], row["tokens"]) == ("softmax", 49)]
     assert {row["start"] for row in softmax} == {"scratch", "uptrain"}
-    assert all(value >= 85 for row in softmax for value in row["values"])
+    assert all(len(row["values"]) == 3 and row["mean"] >= 85 for row in softmax)
+
+
+def infinite(value: Any) -> list[Any]:
+    """Numbers that are not finite, which results hold as their names."""
+    if isinstance(value, dict | list):
+        each = value.values() if isinstance(value, dict) else value
+        return [bad for part in each for bad in infinite(part)]
+    return [value] if value in ("nan", "inf", "-inf") else []
+
+
+def test_every_committed_number_is_finite(committed: dict) -> None:
+    assert infinite({"a": [1.0, "nan", {"b": "-inf"}, "infinite"]}) == ["nan", "-inf"]
+    assert infinite(committed) == []
+    assert all(row["diverged"] is None for row in committed["stability"])
 
 
 @pytest.mark.slow
