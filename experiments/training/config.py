@@ -12,15 +12,12 @@ from flax import nnx
 from jax import Array
 from jaxtyping import Float, Int, PRNGKeyArray
 
+from experiments.training.errors import ConfigError
 from experiments.training.optimizer import Optimizer
 
 Made = TypeVar("Made")
 Batch = Mapping[str, Array]
 """Arrays by name, the examples along their first axis."""
-
-
-class ConfigError(ValueError):
-    """A configuration makes no sense; the message is one sentence."""
 
 
 class Source(Protocol):
@@ -96,7 +93,10 @@ class Config(ABC):
 
 
 def read(cls: type[Made], values: Mapping[str, Any]) -> Made:
-    """A dataclass from plain JSON, what is nested included; a wrong name is a `ConfigError`."""
+    """A dataclass from plain JSON, what is nested included.
+
+    A wrong name and a value of a wrong type are a `ConfigError`.
+    """
     known = {field.name: field for field in dataclasses.fields(typing.cast(Any, cls))}
     for name in values:
         if name not in known:
@@ -107,12 +107,39 @@ def read(cls: type[Made], values: Mapping[str, Any]) -> Made:
     if required:
         raise ConfigError(f"{cls.__name__} needs {', '.join(map(repr, required))}")
     hints = typing.get_type_hints(cls)
-    return cls(**{name: _value(hints[name], value) for name, value in values.items()})
+    made = {name: _value(hints[name], value) for name, value in values.items()}
+    for name, value in made.items():
+        if not _fits(hints[name], value):
+            kinds = " or ".join(
+                _title(each) for each in typing.get_args(hints[name]) or [hints[name]]
+            )
+            raise ConfigError(f"{cls.__name__}: {name} is {value!r}; it must be {kinds}")
+    return cls(**made)
 
 
 def _required(field: dataclasses.Field) -> bool:
     missing = dataclasses.MISSING
     return field.default is missing and field.default_factory is missing
+
+
+TITLES = {
+    **{int: "a whole number", float: "a number", str: "a text", bool: "true or false"},
+    **{type(None): "None"},
+}
+
+
+def _title(kind: Any) -> str:
+    return TITLES.get(kind) or f"settings of {kind.__name__}"
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    """Whether a value is of a type, or of one of several; whole numbers are numbers too."""
+    kinds = typing.get_args(hint) or (hint,)
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, int) and float in kinds:
+        return True
+    return isinstance(value, kinds)
 
 
 def _value(hint: Any, value: Any) -> Any:

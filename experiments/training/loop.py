@@ -4,7 +4,7 @@ import dataclasses
 import fcntl
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +44,9 @@ class Trained:
 def train(config: Config, workdir: Path, *, devices: Any = None, quiet: bool = False) -> Trained:
     """Run a configuration in a folder of its own, or go on with it, or take it if it is finished.
 
-    All processes call it alike (`jax.distributed`); without `devices`, all of them take part.
+    All processes call it alike (`jax.distributed`), with one folder that all of them share: the
+    first writes metrics, and each its part of a checkpoint. Without `devices`, all of them take
+    part.
     """
     over = inputs.mesh(devices)
     inputs.check_even(config, over)
@@ -73,6 +75,13 @@ def _same(config: Config, workdir: Path) -> None:
         raise TrainingError(f"{workdir} holds a run of another configuration; take another folder")
     if jax.process_index() == 0:
         runs.write_text(path, text)
+
+
+def _check(step: int, values: Mapping[str, float]) -> None:
+    """Nothing that is not finite comes into the history: the run ends there."""
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise Diverged(step, name.replace("_", " "), value)
 
 
 class _Run:
@@ -128,6 +137,7 @@ class _Run:
                 if end or number % config.evaluate_every == 0:
                     count = config.test_examples if end else config.curve_examples
                     test = averages(config, self.over, sums, self.state, count)
+                    _check(number, {f"test {name}": value for name, value in test.items()})
                     self.history.add(step=number, test=test)
                 if end or number % config.checkpoint_every == 0:
                     self._save(number)
@@ -141,9 +151,9 @@ class _Run:
         rate = schedule(self.config.optimizer, self.config.batch, self.config.steps)
         for number, found in measured:
             values = {name: float(value) for name, value in found.items()}
-            self.history.add(step=number, **values, learning_rate=float(rate(number - 1)))
-            if not math.isfinite(values["loss"]):
-                raise Diverged(number, values["loss"])
+            values["learning_rate"] = float(rate(number - 1))
+            _check(number, values)
+            self.history.add(step=number, **values)
         measured.clear()
 
     def _save(self, number: int) -> None:

@@ -8,6 +8,8 @@ import jax
 import optax
 from jax import Array
 
+from experiments.training.errors import ConfigError
+
 BASE_BATCH = 256
 """The batch that a base learning rate is for: a run's is rate·batch/256."""
 
@@ -26,6 +28,10 @@ class Optimizer:
     beta1: float = 0.9
     beta2: float = 0.999
     layer_decay: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.warmup < 0:
+            raise ConfigError(f"warmup is {self.warmup}; it must be at least 0")
 
 
 def schedule(optimizer: Optimizer, batch: int, steps: int) -> optax.Schedule:

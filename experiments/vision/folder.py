@@ -1,6 +1,7 @@
 """ImageNet as a folder: SPLIT/CLASS/*.jpg, the folder named by the variable CRT_IMAGENET."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,13 @@ ENDINGS = (".jpg", ".jpeg", ".png")
 
 
 class Folder:
-    """Images of a folder of classes, read when they are asked for, (side, side, 3) each."""
+    """Images of a folder of classes, read when they are asked for, (side, side, 3) each.
 
-    def __init__(self, place: Path, side: int):
-        self.side = side
-        self.classes = sorted(each.name for each in place.iterdir() if each.is_dir())
+    Labels number the given classes, in their order.
+    """
+
+    def __init__(self, place: Path, side: int, classes: Sequence[str]):
+        self.side, self.classes = side, classes
         self.files = [
             (path, label)
             for label, name in enumerate(self.classes)
@@ -29,7 +32,7 @@ class Folder:
             if path.suffix.lower() in ENDINGS
         ]
         if not self.files:
-            raise DataError(f"{place} has no folders of images, one for each class")
+            raise DataError(f"{place} has no images in its folders, one for each class")
 
     def __len__(self) -> int:
         return len(self.files)
@@ -67,5 +70,19 @@ def split(name: str) -> Path:
 
 
 def folder(name: str, side: int) -> Folder:
-    """The images of "train" or "test"."""
-    return Folder(split(name), side)
+    """The images of "train" or "test"; the folders of the former are the classes of both."""
+    place, classes = split(name), names(split("train"))
+    found = set(names(place)).symmetric_difference(classes)
+    if found:
+        raise DataError(
+            f"{place} and {split('train')} have other classes: {sorted(found)[0]!r} is in one alone"
+        )
+    return Folder(place, side, classes)
+
+
+def names(place: Path) -> list[str]:
+    """The classes of a split: its folders."""
+    found = sorted(each.name for each in place.iterdir() if each.is_dir())
+    if not found:
+        raise DataError(f"{place} has no folders of images, one for each class")
+    return found

@@ -41,14 +41,14 @@ class MAE(nnx.Module):
         shape = self.encoder.shape
         scores = jax.random.uniform(key, (len(images), shape.tokens))
         order = jnp.argsort(scores, axis=1)
-        painted = self.decode(self.encoder(images, None, order[:, : self.seen]), order)
+        painted = self.decode(self.encoder(images, key, order[:, : self.seen]), order, key)
         wanted = jax.nn.standardize(patches(shape, images), axis=-1, epsilon=1e-6)
         error = jnp.mean((painted.astype(jnp.float32) - wanted) ** 2, axis=-1)
         hidden = jnp.argsort(order, axis=1) >= self.seen
         return jnp.sum(error, axis=1, where=hidden) / (shape.tokens - self.seen)
 
     def decode(
-        self, seen: Float[Array, "b v e"], order: Float[Array, "b l"]
+        self, seen: Float[Array, "b v e"], order: Float[Array, "b l"], key: PRNGKeyArray
     ) -> Float[Array, "b l p"]:
         """Pixels of every patch; `order` says where the patches that were seen stand."""
         x = self.narrow(seen)
@@ -58,4 +58,4 @@ class MAE(nnx.Module):
         x = jnp.concatenate([x, blanks], axis=1)
         x = jnp.take_along_axis(x, jnp.argsort(order, axis=1)[..., None], axis=1)
         x = x + jnp.asarray(positions(tokens, len(blank)), x.dtype)
-        return self.paint(self.norm(run_blocks(self.blocks, x, None, self.encoder.shape.remat)))
+        return self.paint(self.norm(run_blocks(self.blocks, x, key, self.encoder.shape.remat)))

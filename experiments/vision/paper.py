@@ -4,8 +4,8 @@ RandAugment (9, 0.5) of the tables is left out; crops and mirrors take its place
 give the number of pre-training epochs: 800 is that of the MAE paper, which they follow.
 
 `folder` differs from what such runs usually do: an image is scaled to 224 pixels before a part of
-it, down to 8 %, is cut out and stretched, so that small parts are blurred; one thread reads, which
-no TPU waits for gladly; and train and val number their own folders, so both need all classes.
+it, down to 8 %, is cut out and stretched, so that small parts are blurred; and one thread reads,
+which no TPU waits for gladly.
 """
 
 from collections.abc import Mapping

@@ -45,6 +45,9 @@ class Shape:
         if self.attention not in MECHANISMS:
             known = ", ".join(MECHANISMS)
             raise ConfigError(f"there is no attention {self.attention!r}; known are {known}")
+        for name in ("side", "patch", "width", "depth", "heads", "channels", "features"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
         for part, whole in (("patch", "side"), ("heads", "width")):
             if getattr(self, whole) % getattr(self, part):
                 raise ConfigError(
@@ -140,7 +143,10 @@ class Block(nnx.Module):
 def run_blocks(
     blocks: nnx.List, x: Float[Array, "b l e"], key: PRNGKeyArray | None, remat: bool
 ) -> Array:
-    """All blocks in order; a key is there in training alone."""
+    """All blocks in order; a key is there in training alone, and so is what `remat` saves.
+
+    Without one the blocks run as they are, so that whoever looks into them sees numbers.
+    """
     for number, block in enumerate(blocks):
         own = None if key is None else jax.random.fold_in(key, number)
         graph, values = nnx.split(block)
@@ -148,7 +154,7 @@ def run_blocks(
         def call(values, x, own, graph=graph):
             return nnx.merge(graph, values)(x, own)
 
-        x = (jax.checkpoint(call) if remat else call)(values, x, own)
+        x = (jax.checkpoint(call) if remat and key is not None else call)(values, x, own)
     return x
 
 

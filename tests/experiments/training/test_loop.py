@@ -1,14 +1,17 @@
 """Runs that are stopped go on as if nothing had happened; what cannot go on says why."""
 
 import json
+import math
+import pickle
 import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -195,6 +198,40 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(Diverged, match="the loss is nan at step 1") as caught:
         train(replace(Line(), explode=1), tmp_path, quiet=True)
     assert caught.value.step == 1
+
+
+def test_a_divergence_can_be_sent_between_processes() -> None:
+    sent = pickle.loads(pickle.dumps(Diverged(3, "loss", math.inf)))
+    assert sent.step == 3 and str(sent) == "the loss is inf at step 3; the run was stopped there"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steep(Line):
+    """A finite loss whose gradient is not, from the first step on."""
+
+    def loss(self, model: Any, batch: Any, key: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.sqrt(jnp.abs(model.bias[...] - model.bias[...])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untold(Line):
+    """A measure that is no number."""
+
+    def measures(self, model: Any, batch: Any) -> dict[str, jax.Array]:
+        return {"error": jnp.log(-jnp.abs(batch["y"]) - 1)}
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (Steep(), "the gradient norm is nan at step 1"),
+        (Untold(), "the test error is nan at step 4"),
+    ],
+)
+def test_whatever_is_no_number_ends_the_run(tmp_path: Path, config: Line, sentence: str) -> None:
+    with pytest.raises(Diverged, match=sentence):
+        train(config, tmp_path, quiet=True)
+    assert not (tmp_path / "metrics.jsonl").exists()
 
 
 SLOW = """

@@ -1,5 +1,6 @@
 """Images from folders, and sentences where there are none."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +45,29 @@ def test_absent_folders_are_one_sentence(place: Path, monkeypatch: pytest.Monkey
     with pytest.raises(DataError, match=r"there is no folder .*val"):
         folder.split("test")
     (place / "val").mkdir()
-    with pytest.raises(DataError, match="has no folders of images"):
+    with pytest.raises(DataError, match="val has no folders of images"):
+        folder.folder("test", 8)
+    for name in ("a", "b"):
+        (place / "val" / name).mkdir()
+    with pytest.raises(DataError, match="val has no images in its folders"):
         folder.folder("test", 8)
     monkeypatch.delenv(folder.VARIABLE)
     with pytest.raises(DataError, match="CRT_IMAGENET names no folder"):
         folder.split("train")
+
+
+def test_the_test_images_have_the_classes_of_the_training_images(place: Path) -> None:
+    """A label is the number of a folder among those of train."""
+    shutil.copytree(place / "train", place / "val")
+    (place / "val" / "a" / "one.png").unlink()
+    assert folder.folder("test", 8).load(np.array([0]))["label"].tolist() == [1]
+    shutil.rmtree(place / "val" / "a")
+    with pytest.raises(DataError, match=r"have other classes: 'a' is in one alone$"):
+        folder.folder("test", 8)
+    (place / "val" / "a").mkdir()
+    (place / "val" / "c").mkdir()
+    with pytest.raises(DataError, match=r"have other classes: 'c' is in one alone$"):
+        folder.folder("test", 8)
 
 
 def test_the_paper_preset_says_what_it_lacks(

@@ -109,7 +109,7 @@ def test_what_cannot_be_trained_is_one_sentence(
 @pytest.mark.parametrize("work", [errors.unit, swap.unit])
 def test_a_diverged_run_stops_no_study(work, monkeypatch: pytest.MonkeyPatch) -> None:
     def diverge(config: Config) -> NoReturn:
-        raise Diverged(3, math.nan)
+        raise Diverged(3, "loss", math.nan)
 
     (unit, *_) = [each for each in made.units("smoke") if each.work is work]
     monkeypatch.setattr(sys.modules[work.__module__], "trained", diverge)

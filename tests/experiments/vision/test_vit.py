@@ -48,10 +48,12 @@ def test_vit_tiny_has_the_known_number_of_parameters() -> None:
         ({"attention": "sofmax"}, "there is no attention 'sofmax'; known are softmax, favor+"),
         ({"patch": 3}, "patch is 3, which does not divide the side, 8"),
         ({"heads": 3}, "heads is 3, which does not divide the width, 16"),
+        ({"patch": 0}, "patch is 0; it must be at least 1"),
+        ({"depth": -1}, "depth is -1; it must be at least 1"),
     ],
 )
 def test_a_wrong_shape_is_one_sentence(change: dict, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=r"attention|divide") as caught:
+    with pytest.raises(ConfigError, match=r"attention|divide|at least") as caught:
         replace(SMALL, **change)
     assert str(caught.value).startswith(sentence)
 
@@ -204,10 +206,25 @@ def test_the_autoencoder_is_judged_by_hidden_patches_alone(images, monkeypatch) 
 
     def paint(right):
         monkeypatch.setattr(
-            MAE, "decode", lambda self, x, order: jnp.where(right[..., None], wanted, 7.0)
+            MAE, "decode", lambda self, x, order, key: jnp.where(right[..., None], wanted, 7.0)
         )
         return np.asarray(model(images, jax.random.key(3)))
 
     # Right where it is hidden and wrong where it was seen costs nothing, and the other way round.
     np.testing.assert_allclose(paint(~seen), 0, atol=1e-6)
     assert paint(seen).min() > 1
+
+
+def test_blocks_are_computed_again_in_training_alone(images) -> None:
+    """Where nothing is trained, whoever looks into the blocks must see numbers."""
+    again = replace(SMALL, remat=True)
+    model, painter = (
+        ViT(again, 3, 0.0, nnx.Rngs(0)),
+        MAE(again, Painting(width=8, depth=1, heads=2), nnx.Rngs(0)),
+    )
+    key = jax.random.key(0)
+    assert str(jax.make_jaxpr(lambda x: model(x, key))(images)).count("remat") == 2
+    assert str(jax.make_jaxpr(lambda x: painter(x, key))(images)).count("remat") == 3
+    assert "remat" not in str(jax.make_jaxpr(model)(images))
+    done = convert(model, attend("favor++", 16), jax.random.key(1), run=lambda each: each(images))
+    assert len(done.reports) == 2
