@@ -62,7 +62,9 @@ class Experiment:
     files whose code the units share: a hash of it and of the module of a unit's own work is added
     to its configuration, so that units of other code are not taken. A test holds them against the
     imports. `times(finished)` is what the units measured by the clock. Presets in `elsewhere` take
-    none of the data sets.
+    none of the data sets. `add_options(parser)` adds options of the experiment's own, and
+    `begin(options)`, before any work, tells whether this process writes the results: of many that
+    do the same work on many hosts, one does.
     """
 
     name: str
@@ -76,6 +78,8 @@ class Experiment:
     rooms: tuple[str, ...]
     times: Callable[[Sequence[Finished]], Mapping[str, Any]] = lambda finished: {}
     elsewhere: tuple[str, ...] = ()
+    add_options: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    begin: Callable[[argparse.Namespace], bool] = lambda options: True
 
 
 class Parser(argparse.ArgumentParser):
@@ -138,6 +142,7 @@ def parser(experiment: Experiment) -> argparse.ArgumentParser:
     )  # fmt: skip
     made.add_argument("--json", action="store_true", help="print the numbers as JSON")
     made.add_argument("--quiet", action="store_true", help="no progress")
+    experiment.add_options(made)
     return made
 
 
@@ -167,9 +172,13 @@ def _run(experiment: Experiment, options: argparse.Namespace) -> int:
         for unit in chosen
     ]
     name, out = f"{experiment.name}.{options.preset}", options.out or ROOT / "results"
-    ledger = Ledger(out / "units" / f"{name}.jsonl")
+    writes = experiment.begin(options)
+    ledger = Ledger(out / "units" / f"{name}.jsonl", writes=writes)
     earlier = sum(unit.name in ledger.finished for unit in units)
-    finished = runs.run_units(units, ledger, jobs=options.jobs, quiet=options.quiet)
+    quiet = options.quiet or not writes
+    finished = runs.run_units(units, ledger, jobs=options.jobs, quiet=quiet)
+    if not writes:
+        return DONE
     numbers = experiment.gather(preset, finished) | {
         "preset": options.preset,
         "data": {each.name: asdict(each) for each in origins.values()},

@@ -120,10 +120,13 @@ class Finished:
 
 
 class Ledger:
-    """Finished units, one line each. Damaged lines are put aside with a sentence and run again."""
+    """Finished units, one line each. Damaged lines are put aside with a sentence and run again.
 
-    def __init__(self, path: Path):
-        self.path = path
+    One that does not write reads what there is, and keeps what is added in memory alone.
+    """
+
+    def __init__(self, path: Path, *, writes: bool = True):
+        self.path, self.writes = path, writes
         self.finished: dict[str, Finished] = {}
         self.damaged = 0
         if path.exists():
@@ -136,7 +139,7 @@ class Ledger:
             raise RunError(f"{self.path} cannot be read: {_reason(error)}") from error
         good = [line for line in text.splitlines() if self._take(line)]
         whole = text == "".join(line + "\n" for line in good)
-        if not whole:
+        if self.writes and not whole:
             self.damaged = len(text.splitlines()) - len(good)
             write_text(self.path.with_suffix(".damaged"), text)
             write_text(self.path, "".join(line + "\n" for line in good))
@@ -160,6 +163,12 @@ class Ledger:
         entry = {"unit": unit.name, "label": unit.label, "config": plain(unit.config)}
         entry |= {"result": plain(result), "seconds": round(seconds, 3)}
         line = json.dumps(entry, sort_keys=True, allow_nan=False) + "\n"
+        if self.writes:
+            self._append(line)
+        # As it will be read: a resumed run must not see other orders of keys than the first.
+        self._take(line)
+
+    def _append(self, line: str) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
@@ -171,8 +180,6 @@ class Ledger:
                 f"{self.path} cannot be written: {_reason(error)}; "
                 f"{len(self.finished)} finished units are kept"
             ) from error
-        # As it will be read: a resumed run must not see other orders of keys than the first.
-        self._take(line)
 
     def value(self, key: str, **given: Any) -> Any:
         """What the finished units with the given configuration have under a key, else None."""

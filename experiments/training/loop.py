@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 from jax.sharding import Mesh
 
@@ -56,7 +58,14 @@ def train(config: Config, workdir: Path, *, devices: Any = None, quiet: bool = F
         run.go_on()
         if jax.process_index() == 0:
             draw(run.history.rows, workdir / "curves.svg")
-        return Trained(nnx.merge(run.graph, *run.learned()), run.history.rows)
+        return Trained(nnx.merge(run.graph, *_own(run.learned())), run.history.rows)
+
+
+def _own(tree: Any) -> Any:
+    """What every device holds whole; of many processes each gets arrays of its own."""
+    if jax.process_count() == 1:
+        return tree
+    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf.addressable_data(0))), tree)
 
 
 @contextmanager

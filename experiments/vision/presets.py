@@ -137,9 +137,9 @@ class Paper(Preset):
     """ViT-Large on ImageNet with the settings of the paper's tables, which `paper` holds.
 
     Command: CRT_IMAGENET=FOLDER python -m experiments vision --preset paper --jobs 1, on the
-    devices of one machine; `--help` says what 8×8 TPUs need beside it. Not run here, where there is
-    neither; `python -m experiments vision-plan` checks it without data. The numbers of this class
-    are those of the swaps, the errors and the speed.
+    devices of one machine, or with --hosts on every one of many (`--help`). Not run here, where
+    there is neither; `python -m experiments vision-plan` checks it without data. The numbers of
+    this class are those of the swaps, the errors and the speed.
     """
 
     seeds: tuple[int, ...] = (0, 1, 2)

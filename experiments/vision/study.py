@@ -8,18 +8,23 @@ swap      a trained softmax model with another attention and no training, agains
 errors    how far FAVOR+ and FAVOR++ are from softmax inside the trained models
 speed     steps per second of ViT-tiny against the number of tokens, and memory
 
-The paper preset runs on the devices of one machine, with --jobs 1. For 8×8 TPUs, which are those
-of many machines, this is missing: a start by jax.distributed, one writer of the results, swaps and
-errors on arrays that many machines hold. `experiments.training.train` itself does run there.
+The paper preset runs with --jobs 1 on the devices of one machine, or with --hosts on those of many,
+such as 8×8 TPUs. The same command is then started on every host; OUT and the folder of the runs
+(CRT_RUNS, else build/runs of the checkout) must be on a disk that all of them share. All hosts
+train together, each repeats swaps, errors and timings on its own, and the first one writes. This
+was tried with two processes on one CPU, never on TPUs.
 """
 
+import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from experiments.experiment import STOPPED, Experiment, Origins
+import jax
+
+from experiments.experiment import STOPPED, Experiment, Origins, UsageError
 from experiments.experiment import main as run
 from experiments.training import ConfigError, TrainingError
 from experiments.vision import (
@@ -31,6 +36,7 @@ from experiments.vision import (
     paper,
     speed,
     swap,
+    weights,
 )
 from experiments.vision.attention import ESTIMATES, TITLES
 from experiments.vision.presets import MAIN, PRESETS, Paper, Preset
@@ -170,6 +176,37 @@ def show(numbers: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hosts", nargs="*", metavar="VALUE",
+        help="this is one of several hosts, started alike, with a disk that they share; one job "
+        "each. Without values JAX finds the others itself (Cloud TPU, Slurm, Open MPI); else: "
+        "HOST:PORT of the first, how many they are, and the number of this one from 0",
+    )  # fmt: skip
+
+
+def begin(options: argparse.Namespace) -> bool:
+    """Meet the other hosts, if there are any; the first writes, and shows progress."""
+    first = True
+    if options.hosts is not None:
+        jax.distributed.initialize(**meeting(options.hosts))
+        options.jobs, first = 1, jax.process_index() == 0
+    weights.shown.set(first and options.jobs == 1 and not options.quiet)
+    return first
+
+
+def meeting(values: Sequence[str]) -> dict[str, Any]:
+    """What jax.distributed is told of the hosts: nothing, or all."""
+    if not values:
+        return {}
+    if len(values) != 3 or not all(each.isdecimal() for each in values[1:]):
+        raise UsageError("--hosts takes nothing, or HOST:PORT, how many hosts, and which this is")
+    count, number = int(values[1]), int(values[2])
+    if not number < count:
+        raise UsageError(f"--hosts says number {number} of {count}; numbers are 0 to {count - 1}")
+    return {"coordinator_address": values[0], "num_processes": count, "process_id": number}
+
+
 EXPERIMENT = Experiment(
     name="vision",
     about=__doc__ or "",
@@ -182,6 +219,8 @@ EXPERIMENT = Experiment(
     rooms=ROOMS,
     times=times,
     elsewhere=("paper",),
+    add_options=add_options,
+    begin=begin,
 )
 
 

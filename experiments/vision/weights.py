@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from contextvars import ContextVar
 from pathlib import Path
 
 from experiments.experiment import FEATURE_ROOMS, ROOT
@@ -16,6 +17,8 @@ ROOMS = (
     *(f"experiments/vision/{name}.py" for name in VISION),
 )
 """The code that a training depends on."""
+shown: ContextVar[bool] = ContextVar("shown", default=False)
+"""Whether a run shows its own progress: where several run at a time, nobody could read it."""
 
 
 def folder() -> Path:
@@ -27,4 +30,4 @@ def trained(config: Config) -> Trained:
     """The run of a configuration, of the present code alone."""
     code = runs.fingerprint(*(ROOT / each for each in ROOMS))
     name = runs.digest(dataclasses.asdict(config) | {"code": code, "kind": type(config).__name__})
-    return train(config, folder() / name, quiet=True)
+    return train(config, folder() / name, quiet=not shown.get())

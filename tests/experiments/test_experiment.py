@@ -229,3 +229,14 @@ def test_an_interrupt_keeps_what_is_finished(
     assert main(replace(SMALL, units=stop), options) == 130
     assert "finished units are kept" in capsys.readouterr().err
     assert len((tmp_path / "units" / "cubes.laptop.jsonl").read_text().splitlines()) == 4
+
+
+def test_of_many_processes_one_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--jobs", "1", "--out", str(tmp_path)]
+    assert main(replace(SMALL, begin=lambda options: False), options) == 0
+    assert list(tmp_path.iterdir()) == [] and capsys.readouterr() == ("", "")
+    assert main(SMALL, options) == 0
+    before = (tmp_path / "units" / "cubes.laptop.jsonl").read_bytes()
+    (tmp_path / "units" / "cubes.laptop.jsonl").write_bytes(before + b"damaged")
+    assert main(replace(SMALL, begin=lambda options: False), options) == 0
+    assert (tmp_path / "units" / "cubes.laptop.jsonl").read_bytes() == before + b"damaged"

@@ -15,12 +15,16 @@ from flax import nnx
 
 from experiments.__main__ import main
 from experiments.experiment import ROOT
-from experiments.training import Config, ConfigError, Diverged, TrainingError
-from experiments.vision import errors, gather, learning, swap
+from experiments.training import Config, ConfigError, Diverged, Trained, TrainingError
+from experiments.vision import errors, gather, learning, study, swap, weights
 from experiments.vision.weights import folder
 from tests.experiments.test_killed import kill_repeatedly
 from tests.experiments.training.test_loop import damage
 from tests.experiments.vision import made
+
+WHOLE = Trained(
+    None, [{"step": 1, "loss": 1.0, "gradient_norm": 1.0}, {"step": 1, "test": {"loss": 1.0}}]
+)
 
 pytestmark = pytest.mark.usefixtures("usual_promotion")
 
@@ -88,6 +92,46 @@ def test_runs_are_kept_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch)
     assert folder() == Path("elsewhere")
     monkeypatch.delenv("CRT_RUNS")
     assert folder().parts[-2:] == ("build", "runs")
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [(["--jobs", "1"], True), (["--jobs", "1", "--quiet"], False), (["--jobs", "2"], False)],
+)
+def test_a_run_shows_its_own_progress_where_it_is_the_only_one(
+    options: list[str], shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(weights, "train", lambda *_, quiet: asked.append(quiet) or WHOLE)
+    preset = ["--preset", "smoke", "--out", str(tmp_path), "--only", "pretrain"]
+    assert main(["vision", *preset, *options]) == 0
+    assert asked == [not shown]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "sentence"),
+    [
+        (["here:1"], "--hosts takes nothing, or HOST:PORT, how many hosts, and which this is"),
+        (["here:1", "2", "x"], "--hosts takes nothing, or HOST:PORT"),
+        (["here:1", "2", "2"], "--hosts says number 2 of 2; numbers are 0 to 1"),
+    ],
+)
+def test_hosts_that_make_no_sense_are_one_sentence(
+    hosts: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--preset", "smoke", "--out", str(tmp_path), "--hosts", *hosts]
+    assert main(["vision", *options]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"vision: {sentence}") and said.count("\n") == 1
+
+
+def test_hosts_are_told_as_jax_wants_them() -> None:
+    assert study.meeting([]) == {}
+    assert study.meeting(["here:1", "2", "1"]) == {
+        "coordinator_address": "here:1",
+        "num_processes": 2,
+        "process_id": 1,
+    }
 
 
 @pytest.mark.parametrize("error", [ConfigError("no such setting"), TrainingError("no folder")])
