@@ -11,17 +11,25 @@ from experiments.classification.presets import SETS
 from experiments.classification.printed import AVERAGE, SMALL, SPREAD
 from experiments.classification.protocol.methods import PAPER
 
-REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
+REPRODUCED, NOT_REPRODUCED, NOT_DECIDED = "reproduced", "not reproduced", "not decided"
 PLACES = (("oprf", 1), ("trig", 8))
 UNCONJUGATED = "trig-unconjugated"
 
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
-def _row(claim: str, item: str, paper: str, ours: float, good: bool | None, note: str = "") -> dict:
-    verdict = None if good is None else REPRODUCED if good else NOT_REPRODUCED
+def _row(
+    claim: str, item: str, paper: str, ours: float, verdict: str | None, note: str = ""
+) -> dict[str, Any]:
     return {"claim": claim, "item": item, "paper": paper, "ours": ours, "verdict": verdict,
-            "note": note if verdict == NOT_REPRODUCED else ""}  # fmt: skip
+            "note": note if verdict in (NOT_REPRODUCED, NOT_DECIDED) else ""}  # fmt: skip
+
+
+def _verdict(good: bool | None, stand_ins: bool) -> str | None:
+    """There is none on stand-ins; None where our numbers cannot tell."""
+    if stand_ins:
+        return None
+    return NOT_DECIDED if good is None else REPRODUCED if good else NOT_REPRODUCED
 
 
 def averages(rows: Rows, methods: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -50,15 +58,14 @@ def judge(rows: Rows, shares: Mapping[str, Any], stand_ins: bool) -> list[dict[s
     found = []
     for method in PAPER:
         mine = ours[method]
-        good = None if stand_ins else bool(
-            abs(mine["accuracy"] - AVERAGE[method]) <= mine["prediction"]
-        )  # fmt: skip
+        near = bool(abs(mine["accuracy"] - AVERAGE[method]) <= mine["prediction"])
         item = f"average accuracy of {method} over the eight sets, %"
         note = trig if method == "trig" else (
             f"One more split of ours would lie within {mine['prediction']:.1f} of our mean."
         )  # fmt: skip
-        found.append(_row("tab-uci", item, f"{AVERAGE[method]}", mine["accuracy"], good, note))
-    return [*found, *_places(ours, stand_ins), *_spreads(rows, trig, stand_ins)]
+        verdict = _verdict(near, stand_ins)
+        found.append(_row("tab-uci", item, f"{AVERAGE[method]}", mine["accuracy"], verdict, note))
+    return [*found, *_places(rows, ours, stand_ins), *_spreads(rows, trig, stand_ins)]
 
 
 def _of_trig(rows: Rows, shares: Mapping[str, Any]) -> str:
@@ -80,20 +87,35 @@ def _of_trig(rows: Rows, shares: Mapping[str, Any]) -> str:
     return " ".join(said)
 
 
-def _places(ours: Mapping[str, Mapping[str, float]], stand_ins: bool) -> list[dict[str, Any]]:
-    """The paper's first and last by average accuracy."""
+def lead(rows: Rows, one: str, other: str) -> tuple[float, float]:
+    """By how much one method's average is above another's on the same splits, and ± 95 %."""
+    gaps = [np.subtract(row[one]["splits"], row[other]["splits"]) for row in rows.values()]
+    splits = np.mean(gaps, axis=0)
+    return float(splits.mean()), half_widths(splits.tolist(), 5 / 90)[0]
+
+
+def _places(
+    rows: Rows, ours: Mapping[str, Mapping[str, float]], stand_ins: bool
+) -> list[dict[str, Any]]:
+    """The paper's first and last by average accuracy.
+
+    A method is not at a place if the one that is there differs from it by more than chance, and is
+    there if its neighbour does; else our splits cannot tell.
+    """
     order = sorted(ours, key=lambda name: -ours[name]["accuracy"])
     found = []
     for method, place in PLACES:
         mine = order.index(method) + 1
-        instead = order[place - 1]
+        there = mine == place
+        instead = order[{1: 1, len(order): -2}[place] if there else place - 1]
+        gap, reach = lead(rows, instead, method)
         note = (
-            f"That place has {instead} with {ours[instead]['accuracy']:.2f}; {method} has "
-            f"{ours[method]['accuracy']:.2f}."
+            f"{instead} has {ours[instead]['accuracy']:.2f} and {method} "
+            f"{ours[method]['accuracy']:.2f}: {gap:+.2f} ± {reach:.2f} (95 %, over splits)."
         )
         item = f"place of {method} among the eight by average accuracy"
-        good = None if stand_ins else mine == place
-        found.append(_row("tab-uci", item, str(place), mine, good, note))
+        good = there if abs(gap) > reach else None
+        found.append(_row("tab-uci", item, str(place), mine, _verdict(good, stand_ins), note))
     return found
 
 
@@ -103,8 +125,8 @@ def _spreads(rows: Rows, about_trig: str, stand_ins: bool) -> list[dict[str, Any
     others = [name for name in PAPER if name != "trig"]
     ours = float(np.mean([[row[name]["spread"] for name in others] for row in rows.values()]))
     printed = float(np.mean([[SPREAD[name][each] for each in others] for name in rows]))
-    near = None if stand_ins else bool(abs(ours - printed) < 1)
-    small = None if stand_ins else trig < SMALL
+    near = _verdict(bool(abs(ours - printed) < 1), stand_ins)
+    small = _verdict(trig < SMALL, stand_ins)
     return [
         _row("tab-ucistd", "spread of trig over draws, mean over sets, %", "< 0.05", trig, small,
              about_trig),

@@ -1,0 +1,43 @@
+"""Places among the methods, which splits can settle or leave open."""
+
+import numpy as np
+import pytest
+
+from experiments.classification import verdicts
+from experiments.classification.presets import SETS
+from experiments.classification.protocol.methods import PAPER
+
+
+def rows(means: dict[str, float], spread: float) -> verdicts.Rows:
+    """Ten splits of every set; the methods' chance is their own."""
+    rng = np.random.default_rng(0)
+    noise = {name: rng.standard_normal(10) for name in PAPER}
+    noise = {name: spread * (each - each.mean()) for name, each in noise.items()}
+    own = {name: {"splits": means.get(name, 50.0) + noise[name]} for name in PAPER}
+    return dict.fromkeys(SETS, own)
+
+
+@pytest.mark.parametrize(
+    ("oprf", "spread", "expected"),
+    [
+        (55.0, 0.1, verdicts.REPRODUCED),
+        (45.0, 0.1, verdicts.NOT_REPRODUCED),
+        (49.9, 5.0, verdicts.NOT_DECIDED),
+        (50.1, 5.0, verdicts.NOT_DECIDED),
+    ],
+)
+def test_a_place_is_judged_by_the_lead_and_its_interval(
+    oprf: float, spread: float, expected: str
+) -> None:
+    given = rows({"oprf": oprf, "trig": 20.0}, spread)
+    ours = verdicts.averages(given, PAPER)
+    first, last = verdicts._places(given, ours, stand_ins=False)
+    assert first["verdict"] == expected and (first["ours"] == 1) == (oprf > 50)
+    assert bool(first["note"]) == (expected != verdicts.REPRODUCED)
+    assert last["verdict"] == verdicts.REPRODUCED and last["ours"] == 8
+
+
+def test_stand_ins_have_no_verdict() -> None:
+    given = rows({}, 1.0)
+    found = verdicts._places(given, verdicts.averages(given, PAPER), stand_ins=True)
+    assert [row["verdict"] for row in found] == [None, None]
