@@ -37,6 +37,8 @@ STEEP = 50.0
 """A rise of keys whose exponential has no square in float32."""
 CAUSAL = 131
 """Tokens of causal checks: a chunk of 128 and the beginning of another."""
+LONG = 1100
+"""Rows of a sequence whose statistics are gathered in lanes of 64: 17 rounds, and 12 rows more."""
 
 Run = Callable[[Setting], Outcome]
 
@@ -278,9 +280,7 @@ def fitted_rho(setting: Setting) -> Outcome:
     z = given.scale * np.sum(sums**2, axis=-1)
     counted = np.broadcast_to((mask[:, :, None] & mask[:, None, :])[..., None], z.shape)
     mean = np.mean(z, axis=(1, 2), where=counted)
-    # ρ* = (√((2z+d)² + 8dz) - 2z - d)/(4z), Theorem 3.3 as printed.
-    root = np.sqrt((2 * mean + DIM) ** 2 + 8 * DIM * mean)
-    given = replace(given, rho=(root - 2 * mean - DIM) / (4 * mean), mask=mask)
+    given = replace(given, rho=printed_rho(mean), mask=mask)
     with jax.enable_x64(True):
         out, pull = jax.vjp(lambda q: _fitted(given, q, given.k, given.v), given.q)
         change = rng.normal(size=out.shape)
@@ -293,8 +293,29 @@ def fitted_rho(setting: Setting) -> Outcome:
     rows = [
         apart("output with a fitted ρ", out, definition.attend(given), LIMIT),
         Row("gradient with ρ held", found, exact, allowed),
+        long_rho(rng, given.scale),
     ]
     return outcome(rows, "ρ of each batch element and head")
+
+
+def printed_rho(z: np.ndarray) -> np.ndarray:
+    """ρ* = (√((2z+d)² + 8dz) - 2z - d)/(4z), Theorem 3.3 as printed."""
+    root = np.sqrt((2 * z + DIM) ** 2 + 8 * DIM * z)
+    return (root - 2 * z - DIM) / (4 * z)
+
+
+def long_rho(rng: np.random.Generator, scale: float) -> Row:
+    """The ρ that is calibrated on a sequence of LONG rows, some of them masked, which grow."""
+    q, k = (rng.normal(size=(1, LONG, n, DIM)) for n in (HEADS, KEY_HEADS))
+    growing = np.linspace(0.5, 2, LONG)[:, None, None]
+    q, k, mask = growing * q, growing * k, rng.random((1, LONG)) < 0.67
+    with jax.enable_x64(True):
+        made = crt.FavorAttention(FEATURES)
+        found = made.calibrate(jnp.asarray(q), jnp.asarray(k), jnp.asarray(mask), scale=scale)
+    x, y = q[mask], np.repeat(k[mask], HEADS // KEY_HEADS, axis=1)
+    means = [np.mean(np.sum(each**2, axis=-1), axis=0) for each in (x, y)]
+    z = means[0] + means[1] + 2 * np.sum(np.mean(x, axis=0) * np.mean(y, axis=0), axis=-1)
+    return apart("ρ of a long sequence", found, printed_rho(scale * z), LIMIT)
 
 
 def rounded(
@@ -438,6 +459,8 @@ def checks() -> list[Check]:
                 "attention-one-rho",
                 "attention-batch-rho",
                 "attention-rho-in-gradient",
+                "attention-rho-lane",
+                "attention-rho-rest",
             ),
         ),
         Check(

@@ -333,6 +333,20 @@ ATTENTION = (
     Fault("attention-one-rho", "the first head's ρ for all heads", fit, "rho", first_head),
     Fault("attention-batch-rho", "one ρ for the whole batch", fit, "rho", batch_mean),
     Fault(
+        "attention-rho-lane",
+        "ρ of a long sequence misses the last round of rows",
+        fit,
+        "_dealt",
+        with_argument(3, lambda length: length - fit.LANES),
+    ),
+    Fault(
+        "attention-rho-rest",
+        "ρ of a long sequence counts all rows as rounds of lanes, the last ones twice",
+        fit,
+        "_dealt",
+        with_argument(3, lambda length: length + fit.LANES),
+    ),
+    Fault(
         "attention-rho-in-gradient",
         "gradients flow through a fitted ρ without being asked to",
         favor.lax,

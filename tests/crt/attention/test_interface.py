@@ -52,6 +52,33 @@ def test_fitted_rho_is_that_of_the_mechanism() -> None:
         assert error(found[batch, head], each.rho) <= FLOAT32
 
 
+@pytest.mark.parametrize("length", [fit.SHORT, fit.SHORT + 1, 3 * fit.SHORT + 70])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_rho_of_long_sequences_far_from_the_origin(length: int, dtype) -> None:
+    """Means 300 apart on either side of 0, which cancel in ‖q+k‖²: all but the spread, 1.
+
+    A difference from a mean of 300 is rounded by 300·eps, and its square by twice that; each of the
+    two sides and of the two steps, lanes and their merger, has a share.
+    """
+    setup = Setup(batch=2, queries=length, keys=length, heads=4, key_heads=2, dim=4)
+    q, k, _ = setup.arrays(0)
+    q, k = (q + 300).astype(dtype), (k - 300).astype(dtype)
+    shown = jax.random.bernoulli(jax.random.key(1), 0.8, (2, length))
+    found = fit.rho(q, k, shown, shown, jnp.float32(0.25))
+    naive, exact = np.zeros((2, 2, 4))
+    for batch, head in np.ndindex(2, 4):
+        rows = (q[batch, :, head], k[batch, :, head // 2])
+        x, y = (np.asarray(each, np.float64)[np.asarray(shown[batch])] for each in rows)
+        mean = x.mean(0) + y.mean(0)
+        z = np.sum(x.var(0) + y.var(0) + mean**2) / 4
+        exact[batch, head] = crt.formulas.rho_star(jnp.float32(z), 4)
+        x, y = x.astype(np.float32), y.astype(np.float32)
+        z = sum(np.mean(np.sum(each**2, 1)) for each in (x, y)) + 2 * x.mean(0) @ y.mean(0)
+        naive[batch, head] = crt.formulas.rho_star(jnp.float32(z / 4), 4)
+    allowed = 8 * 300 * float(jnp.finfo(jnp.float32).eps)
+    assert error(found, exact) <= allowed < error(naive, exact)
+
+
 def test_the_call_fits_each_element_and_head() -> None:
     q, k, v = SETUP.arrays(2)
     rho = fit.rho(q, k, None, None, jnp.float32(8**-0.5))
