@@ -3,6 +3,9 @@
 They know masks, and they merge: over chunks by `merge`, over devices by `all_reduce`.
 """
 
+from functools import partial
+
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 from jax.typing import ArrayLike
@@ -11,6 +14,21 @@ from jaxtyping import Bool, Float, Real
 from crt import errors, formulas
 from crt.arrays import promote
 from crt.pytrees import pytree
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _least(x: Array, axis_name: str) -> Array:
+    """The least along a mapped axis; JAX's `pmin` has no derivative, so it is given."""
+    return lax.pmin(x, axis_name)
+
+
+@_least.defjvp
+def _least_jvp(axis_name: str, primals: tuple, tangents: tuple) -> tuple[Array, Array]:
+    """Those that hold the least share its change, as in `jnp.min`."""
+    (x,), (change,) = primals, tangents
+    least = _least(x, axis_name)
+    held = (x == least).astype(x.dtype)
+    return least, lax.psum(held * change, axis_name) / lax.psum(held, axis_name)
 
 
 @pytree
@@ -55,7 +73,7 @@ class Moments:
             mean,
             lax.psum(share * (self.variance + (self.mean - mean) ** 2), axis_name),
             lax.psum(share * self.absolute, axis_name),
-            lax.pmin(self.low, axis_name),
+            _least(self.low, axis_name),
         )
 
     def shift(self, low: Float[Array, " d"], eps: float) -> "Moments":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import crt
-from crt.statistics import Statistics, collect, moments
+from crt.statistics import Moments, Statistics, collect, moments
 
 EPS = np.finfo(float).eps
 DRAW = np.random.default_rng(11)
@@ -100,6 +100,24 @@ def test_masked_fit_is_the_fit_of_the_kept_rows(name: str) -> None:
         kept = mechanism.fit(0.3 * X[keep], 0.3 * Y)
         for one, other in zip(jax.tree.leaves(masked), jax.tree.leaves(kept), strict=True):
             assert np.all(abs(np.asarray(one - other)) <= 256 * EPS * abs(np.asarray(other)))
+
+
+def test_all_reduce_has_the_derivatives_of_one_set() -> None:
+    """The least value's too, shared by those that hold it; a part without rows holds nothing."""
+    keep = np.array([[True, True], [False, False], [True, True]])
+    rows = np.array([[[1.0, 2.0], [3.0, 0.0]], [[-9.0, -9.0], [-9.0, -9.0]], [[1.0, 4.0], [5, 6]]])
+
+    def total(moments: Moments) -> jax.Array:
+        return sum(jnp.sum(leaf) for leaf in jax.tree.leaves(moments))
+
+    def by_parts(x: jax.Array) -> jax.Array:
+        part = jax.vmap(lambda x, mask: moments(x, mask).all_reduce("parts"), axis_name="parts")
+        return total(jax.tree.map(lambda leaf: leaf[0], part(x, keep)))
+
+    with jax.enable_x64(True):
+        one = jax.grad(by_parts)(jnp.asarray(rows))
+        other = jax.grad(lambda x: total(moments(x.reshape(-1, 2), keep.ravel())))(rows)
+    np.testing.assert_allclose(one, other, rtol=0, atol=16 * EPS)
 
 
 def test_all_reduce_over_a_mapped_axis() -> None:

@@ -79,6 +79,21 @@ def test_rho_of_long_sequences_far_from_the_origin(length: int, dtype) -> None:
     assert error(found, exact) <= allowed < error(naive, exact)
 
 
+def test_gradients_of_rho_on_long_sequences() -> None:
+    setup = Setup(queries=fit.SHORT + 70, keys=fit.SHORT + 70, dim=4)
+    q, k, _ = setup.arrays(0)
+    scale = jnp.float32(0.25)
+
+    def written_out(q: jax.Array) -> jax.Array:
+        """Of every head, ρ* at the mean over pairs, from norms and means."""
+        norms = sum(jnp.mean(jnp.sum(each**2, axis=-1), axis=1) for each in (q, k))
+        product = jnp.sum(jnp.mean(q, axis=1) * jnp.mean(k, axis=1), axis=-1)
+        return jnp.sum(crt.formulas.rho_star(scale * (norms + 2 * product), setup.dim))
+
+    found = jax.grad(lambda q: jnp.sum(fit.rho(q, k, None, None, scale)))(q)
+    assert error(found, jax.grad(written_out)(q)) <= FLOAT32
+
+
 def test_the_call_fits_each_element_and_head() -> None:
     q, k, v = SETUP.arrays(2)
     rho = fit.rho(q, k, None, None, jnp.float32(8**-0.5))

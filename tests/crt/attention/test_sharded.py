@@ -81,6 +81,17 @@ alone = lambda q, k, v: attend(q, k, v, omega, mask, True, rho)
 for one, other in zip(gradients(call)(q, k, v), gradients(alone)(q, k, v)):
     assert far(one, other) <= BOUND
 
+# What flows through a fitted ρ crosses the devices too.
+flowing = crt.FavorAttention(16, rho_gradient=True)
+spread = shard(flowing, make_mesh((8,), "a"), length="a")
+found = [
+    gradients(lambda q, k, v: f(q, k, v, omega, key_mask=mask))(q, k, v) for f in (spread, flowing)
+]
+held = gradients(lambda q, k, v: attend(q, k, v, omega, key_mask=mask))(q, k, v)
+for one, other in zip(*found):
+    assert far(one, other) <= BOUND
+assert far(held[0], found[1][0]) > 100 * BOUND
+
 # One compiled call, its arrays spread by the caller: heads and batch need nothing else.
 mesh = make_mesh((2, 4), ("batch", "heads"))
 place = lambda x: jax.device_put(x, NamedSharding(mesh, P("batch", None, "heads")))
