@@ -84,8 +84,12 @@ def write_json(path: Path, value: Any) -> None:
 def writable(folder: Path) -> None:
     """Refuses a folder that cannot be written, before anything is computed for it."""
     probe = folder / f".{os.getpid()}.probe"
-    write_text(probe, "")
-    probe.unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:
