@@ -18,6 +18,7 @@ from verification.runs import (
     Ledger,
     RunError,
     Unit,
+    digest,
     manifest,
     run_units,
     writable,
@@ -29,7 +30,12 @@ EPILOG = """Identifiers are claims (thm-tails-iid), checks, formulas (rho_star) 
 formulas (accuracy of every generated formula against Arb), mutants (faults planted in their
 expressions), and the modules that hold checks. A whole run writes OUT/verification.json with its
 manifest and timing; a part of it (--only) writes OUT/verification.part.json if --out is given, and
-nothing else. An interrupted run is taken up again by the same command.
+else no results.
+
+Finished work is kept in OUT/units until the run is complete. An interrupted run is taken up again,
+with its seed, by the same command: the same --budget, --only, --seed and --out. Other commands
+neither take its work nor its seed, and may run meanwhile; the same one twice at a time is no
+faster.
 
 exit codes:
   0    every check passed
@@ -53,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
         "--only",
         metavar="ID",
         nargs="+",
-        help="run these alone, e.g. thm-tails-iid; nothing is written unless --out is given",
+        help="run these alone, e.g. thm-tails-iid; no results are written unless --out is given",
     )
     made.add_argument("--list", action="store_true", help="list everything that can be run")
     made.add_argument(
@@ -125,11 +131,11 @@ def run(options: argparse.Namespace) -> int:
     """Run what is wanted, print it, and write it where that is asked for."""
     start = time.monotonic()
     out = options.out or plan.ROOT / "results"
-    ledger = Ledger(out / "units" / f"verification.{options.budget}.jsonl")
+    ledger = Ledger(out / "units" / f"{own_name(options)}.jsonl")
     seed = options.seed if options.seed is not None else begun(ledger)
     units = plan.plan(options.only, plan.BUDGETS[options.budget], seed)
-    if options.only is None or options.out is not None:
-        writable(out)
+    for folder in (out, ledger.path.parent):
+        writable(folder)
     finished = run_units(units, ledger, jobs=options.jobs, quiet=options.quiet, show=describe)
     outcome = report.gather(units, finished)
     outcome |= {"budget": options.budget, "seed": seed, "only": options.only}
@@ -142,6 +148,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(lambda: report.show(outcome, quiet=options.quiet))
     return code
+
+
+def own_name(options: argparse.Namespace) -> str:
+    """The name of a command's ledger: what is wanted and its seed are one run with no other.
+
+    A whole run must not lose units to a part of it, nor go on with a seed that was chosen for one.
+    """
+    given = {"only": sorted(set(options.only)) if options.only else None, "seed": options.seed}
+    return f"verification.{options.budget}.{digest(given)}"
 
 
 def begun(ledger: Ledger) -> int:

@@ -1,10 +1,11 @@
 """Long work in units: a finished one is kept, and a killed run goes on where it stopped.
 
 A unit is a configuration (JSON) and a function of it. Its result is one line of a ledger, a JSON
-Lines file, named by the hash of the configuration. What a run finds is written as numbers alone
-(`write_json`), and beside it a manifest that says how it was found.
+Lines file, named by the hash of the configuration and with a checksum of the line. What a run finds
+is written as numbers alone (`write_json`), and beside it a manifest that says how it was found.
 """
 
+import fcntl
 import hashlib
 import importlib.metadata
 import json
@@ -16,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,10 @@ def plain(value: Any) -> Any:
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Name of a unit: a hash of its configuration, independent of the order of its keys."""
+    """Name of a unit: a hash of its configuration, independent of the order of its keys.
+
+    Of a whole line of a ledger, its checksum.
+    """
     text = json.dumps(plain(config), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -80,8 +84,12 @@ def write_json(path: Path, value: Any) -> None:
 def writable(folder: Path) -> None:
     """Refuses a folder that cannot be written, before anything is computed for it."""
     probe = folder / f".{os.getpid()}.probe"
-    write_text(probe, "")
-    probe.unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RunError(f"{folder} cannot be written: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:
@@ -119,49 +127,76 @@ class Finished:
     seconds: float
 
 
+def unit_of(line: str) -> tuple[str, Finished] | None:
+    """The name and the unit of a ledger's line; None if the line is damaged in any place."""
+    try:
+        entry = json.loads(line)
+        if entry.pop("checksum") != digest(entry):
+            return None
+        return entry.pop("unit"), Finished(**entry)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 class Ledger:
     """Finished units, one line each. Damaged lines are put aside with a sentence and run again.
 
-    One that does not write reads what there is, and keeps what is added in memory alone.
+    One that does not write reads what there is, and keeps what is added in memory alone. Runs at
+    the same time may share a file: each adds its lines, and none undoes another's.
     """
 
     def __init__(self, path: Path, *, writes: bool = True):
         self.path, self.writes = path, writes
         self.finished: dict[str, Finished] = {}
         self.damaged = 0
-        if path.exists():
+        if path.parent.is_dir():
             self._load()
 
-    def _load(self) -> None:
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While no other run reads or changes the files of the ledger's folder."""
         try:
-            text = self.path.read_text("utf-8", errors="replace")
+            folder = os.open(self.path.parent, os.O_RDONLY)
+        except OSError as error:
+            raise RunError(f"{self.path.parent} cannot be read: {_reason(error)}") from error
+        try:
+            # A file system without locks is left to one run at a time.
+            with suppress(OSError):
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def _read(self) -> str:
+        try:
+            return self.path.read_text("utf-8", errors="replace")
+        except FileNotFoundError:
+            return ""
         except OSError as error:
             raise RunError(f"{self.path} cannot be read: {_reason(error)}") from error
-        good = [line for line in text.splitlines() if self._take(line)]
-        whole = text == "".join(line + "\n" for line in good)
-        if self.writes and not whole:
-            self.damaged = len(text.splitlines()) - len(good)
-            write_text(self.path.with_suffix(".damaged"), text)
-            write_text(self.path, "".join(line + "\n" for line in good))
+
+    def _load(self) -> None:
+        with self._alone():
+            text = self._read()
+            good = [line for line in text.splitlines() if self._take(line)]
+            whole = text == "".join(line + "\n" for line in good)
+            if self.writes and not whole:
+                self.damaged = len(text.splitlines()) - len(good)
+                write_text(self.path.with_suffix(".damaged"), text)
+                write_text(self.path, "".join(line + "\n" for line in good))
 
     def _take(self, line: str) -> bool:
-        """Remember a line if it is whole: its name must be the hash of its configuration."""
-        try:
-            entry = json.loads(line)
-            if entry["unit"] != digest(entry["config"]):
-                return False
-            done = Finished(
-                entry["label"], entry["config"], entry["result"], float(entry["seconds"])
-            )
-        except (ValueError, KeyError, TypeError):
-            return False
-        self.finished[entry["unit"]] = done
-        return True
+        """Remember a line if it is whole."""
+        found = unit_of(line)
+        if found is not None:
+            self.finished[found[0]] = found[1]
+        return found is not None
 
     def add(self, unit: Unit, result: Any, seconds: float) -> None:
         """Append a finished unit in one write."""
         entry = {"unit": unit.name, "label": unit.label, "config": plain(unit.config)}
         entry |= {"result": plain(result), "seconds": round(seconds, 3)}
+        entry |= {"checksum": digest(entry)}
         line = json.dumps(entry, sort_keys=True, allow_nan=False) + "\n"
         if self.writes:
             self._append(line)
@@ -171,7 +206,7 @@ class Ledger:
     def _append(self, line: str) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
+            with self._alone(), self.path.open("ab") as file:
                 file.write(line.encode())
                 file.flush()
                 os.fsync(file.fileno())
@@ -189,17 +224,16 @@ class Ledger:
         return None
 
     def forget(self, units: Sequence[Unit]) -> None:
-        """Drop the units of a complete run; what other runs have finished stays.
-
-        The file is read again: another run may have added to it meanwhile.
-        """
+        """Drop the units of a complete run; what other runs have finished or damaged stays."""
         names = {unit.name for unit in units}
         self.finished = {name: done for name, done in self.finished.items() if name not in names}
-        if set(Ledger(self.path).finished) <= names:
-            self.path.unlink(missing_ok=True)
-            return
-        lines = self.path.read_text("utf-8").splitlines(keepends=True)
-        write_text(self.path, "".join(x for x in lines if json.loads(x)["unit"] not in names))
+        with self._alone():
+            lines = self._read().splitlines(keepends=True)
+            left = [line for line in lines if (unit_of(line) or ("",))[0] not in names]
+            if left:
+                write_text(self.path, "".join(left))
+            else:
+                self.path.unlink(missing_ok=True)
 
     def remove(self) -> None:
         """Forget everything: the run is complete, or another one begins."""

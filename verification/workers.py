@@ -1,10 +1,12 @@
 """Processes that share out work by groups: what one group compiles is compiled once."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import ExitStack
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -39,6 +41,18 @@ class Shares:
         return taken
 
 
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
 def run_in_processes(
     items: Iterable[tuple[str, Item]], work: Callable[[Item], Any], jobs: int
 ) -> Iterator[tuple[Item, Any]]:
@@ -49,7 +63,8 @@ def run_in_processes(
     shares, running = Shares(items), dict[Future[Any], tuple[int, Item]]()
     with ExitStack() as stack:
         # JAX starts threads, which a forked process would inherit in an unusable state.
-        made = (ProcessPoolExecutor(1, get_context("spawn")) for _ in range(jobs))
+        spawn = get_context("spawn")
+        made = (ProcessPoolExecutor(1, spawn, _end_with_parent) for _ in range(jobs))
         pools = [stack.enter_context(pool) for pool in made]
 
         def feed(worker: int) -> None:

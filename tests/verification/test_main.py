@@ -6,14 +6,26 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from verification import plan
-from verification.__main__ import FAILED, PASSED, STOPPED, USAGE, main
+from verification.__main__ import (
+    FAILED,
+    INTERRUPTED,
+    PASSED,
+    STOPPED,
+    USAGE,
+    main,
+    own_name,
+    parser,
+)
 from verification.checks import Check, Outcome, Setting
+from verification.runs import Ledger, Unit
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["--budget", "quick", "--jobs", "1"]
@@ -207,25 +219,93 @@ def test_seeds_differ_between_checks_and_runs() -> None:
     assert len(settings) == 8
 
 
+def kept(out: Path) -> list[dict[str, Any]]:
+    """The finished units of all unfinished runs."""
+    lines = [path.read_text().splitlines() for path in sorted((out / "units").glob("*.jsonl"))]
+    return [json.loads(line) for each in lines for line in each]
+
+
 def test_a_killed_run_is_taken_up_again(tmp_path: Path) -> None:
     names = ["gerf_c", "rho_star", "a_star", "b_of_rho"]
     command = [sys.executable, "-m", "verification", "--only", *names, *QUICK, "--json"]
     command += ["--out", str(tmp_path)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=-3)
-    ledger = tmp_path / "units" / "verification.quick.jsonl"
-    while not ledger.exists() or ledger.read_bytes().count(b"\n") < 2:
+    while len(list(tmp_path.glob("units/*.jsonl"))) < 1 or len(kept(tmp_path)) < 2:
         assert process.poll() is None, "the run ended before it was killed"
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = [json.loads(line) for line in ledger.read_text().splitlines()]
-    other = ["--only", "gerf_c", *QUICK, "--quiet", "--seed", "5", "--out", str(tmp_path)]
-    assert main(other) == PASSED
-    assert [json.loads(line) for line in ledger.read_text().splitlines()] == kept
+    before = kept(tmp_path)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "units are finished already" in done.stderr
+    assert f"{len(before)} of 8 units are finished already" in done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
-    assert report["seed"] == kept[0]["config"]["seed"] and len(report["formulas"]) == 8
+    assert report["seed"] == before[0]["config"]["seed"] and len(report["formulas"]) == 8
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize("seed", [[], ["--seed", "5"]])
+def test_a_part_leaves_an_interrupted_whole_run_alone(
+    seed: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def some(wanted: list[str] | None, budget: plan.Budget, seed: int) -> list[Unit]:
+        """A whole run of two formulas; the last unit is interrupted once."""
+        units = planned(wanted or ["gerf_c", "rho_star"], budget, seed)
+        return units if wanted or resumed else [*units[:3], replace(units[3], work=interrupt)]
+
+    planned, resumed = plan.plan, False
+    monkeypatch.setattr(plan, "plan", some)
+    command = [*QUICK, "--out", str(tmp_path), "--json", *seed]
+    assert main(command) == INTERRUPTED
+    assert capsys.readouterr().err.endswith(
+        "verification: interrupted; finished work is kept, the same command goes on\n"
+    )
+    before = kept(tmp_path)
+    assert len(before) == 3
+
+    part = ["--only", "gerf_c", *QUICK, "--json", "--out", str(tmp_path)]
+    assert main(part) == PASSED and kept(tmp_path) == before
+    printed = capsys.readouterr()
+    assert "finished already" not in printed.err
+    assert json.loads(printed.out)["seed"] != before[0]["config"]["seed"]
+
+    resumed = True
+    assert main(command) == PASSED and kept(tmp_path) == []
+    printed = capsys.readouterr()
+    assert "3 of 4 units are finished already" in printed.err
+    assert json.loads(printed.out)["seed"] == before[0]["config"]["seed"]
+
+
+def interrupt(config: Mapping[str, Any]) -> None:
+    raise KeyboardInterrupt
+
+
+def test_every_command_has_a_ledger_of_its_own() -> None:
+    commands = [[], ["--seed", "5"], ["--only", "a"], ["--only", "b"], ["--only", "a", "b"]]
+    commands += [["--only", "a", "--seed", "5"], ["--budget", "full"]]
+    ledgers = {own_name(parser().parse_args(command)) for command in commands}
+    assert len(ledgers) == len(commands)
+    same = [["--only", "b", "a", "--quiet"], ["--json", "--only", "a", "b", "b", "--jobs", "3"]]
+    assert len({own_name(parser().parse_args(command)) for command in same}) == 1
+
+
+def test_a_digit_flipped_in_finished_work_is_told_and_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--only", "gerf_c", *QUICK, "--seed", "7", "--quiet", "--out", str(tmp_path)]
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "forget", lambda ledger, units: None)
+        assert main(command) == PASSED
+    (ledger,) = (tmp_path / "units").glob("*.jsonl")
+    whole = (tmp_path / "verification.part.json").read_bytes()
+    ledger.write_text(ledger.read_text().replace('"points": 1', '"points": 2', 1))
+    capsys.readouterr()
+    assert main(command) == PASSED
+    said = f"1 damaged line of {ledger} put aside in {ledger.stem}.damaged\n"
+    assert capsys.readouterr().err == said
+    assert (tmp_path / "verification.part.json").read_bytes() == whole
 
 
 def test_help_documents_exit_codes() -> None:

@@ -1,5 +1,6 @@
 """Units are kept, taken up again, and written whole or not at all."""
 
+import fcntl
 import json
 import os
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,16 @@ import numpy as np
 import pytest
 
 from verification import runs
-from verification.runs import Ledger, RunError, Unit, digest, fingerprint, run_units, write_json
+from verification.runs import (
+    Ledger,
+    RunError,
+    Unit,
+    digest,
+    fingerprint,
+    run_units,
+    unit_of,
+    write_json,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -150,10 +162,18 @@ def test_quiet_says_nothing_of_finished_units(
         lambda text: text[:-7],
         lambda text: text.replace('"square": 1', '"square": 1, '),
         lambda text: text.replace('"k": 1', '"k": 5'),
+        lambda text: text.replace('"square": 1', '"square": 7'),
+        lambda text: text.replace('"unit 1"', '"unit 2"'),
+        lambda text: text.replace('"seconds": 0', '"seconds": 8'),
+        lambda text: text.replace('"checksum"', '"checksun"'),
         lambda text: "not json\n" + text,
+        lambda text: "[]\n7\n" + text,
         lambda text: text + "\x00\xff",
     ],
-    ids=["cut short", "broken line", "another configuration", "foreign line", "trailing bytes"],
+    ids=[
+        *("cut short", "broken line", "another configuration", "a digit of a result", "a label"),
+        *("seconds", "no checksum", "foreign line", "foreign JSON", "trailing bytes"),
+    ],
 )
 def test_damaged_lines_are_put_aside_and_run_again(
     tmp_path: Path, damage: Any, capsys: pytest.CaptureFixture[str]
@@ -169,6 +189,58 @@ def test_damaged_lines_are_put_aside_and_run_again(
     assert "damaged line of" in said or "damaged lines of" in said
     assert ("1 damaged line " in said) == ("1 damaged" in said) and "put aside in a.damaged" in said
     assert Ledger(path).damaged == 0 and len(Ledger(path).finished) == 3
+
+
+def test_a_digit_flipped_in_a_result_is_told_and_computed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    run_units([Unit("third", {"k": 3}, third)], Ledger(path), quiet=True)
+    before = path.read_text()
+    path.write_text(before.replace("0.333", "0.343"))
+    (done,) = run_units([Unit("third", {"k": 3}, third)], Ledger(path), quiet=True)
+    assert done.result == 1 / 3
+    assert capsys.readouterr().err == f"1 damaged line of {path} put aside in a.damaged\n"
+
+
+def third(config: Mapping[str, Any]) -> float:
+    return 1 / config["k"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results" / "units").glob("*.jsonl")))
+def test_the_units_that_are_kept_are_whole(path: Path) -> None:
+    lines = path.read_text("utf-8").splitlines()
+    assert all(map(unit_of, lines)) and len(Ledger(path, writes=False).finished) == len(lines)
+
+
+def add_many(path: str, first: int) -> None:
+    """Twenty units in a ledger of their own process, each time read anew."""
+    for k in range(first, first + 20):
+        run_units([Unit(str(k), {"k": k}, square)], Ledger(Path(path)), quiet=True)
+
+
+def test_runs_at_the_same_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        work = [pool.submit(add_many, str(path), first) for first in (0, 20)]
+        while not all(each.done() for each in work):
+            passing = Ledger(path)
+            run_units(units(1, gone=True), passing, quiet=True)
+            passing.forget(units(1, gone=True))
+        assert [each.result() for each in work] == [None, None]
+    assert {done.config["k"] for done in Ledger(path).finished.values()} == set(range(40))
+    assert not path.with_suffix(".damaged").exists()
+
+
+def test_a_file_system_without_locks_is_left_to_one_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    run_units(units(2), Ledger(tmp_path / "a.jsonl"), quiet=True)
+    assert len(Ledger(tmp_path / "a.jsonl").finished) == 2
 
 
 def test_write_json_is_whole_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,8 @@ import pytest
 
 from verification.runs import Ledger, RunError, Unit, run_units
 from verification.workers import Shares, run_in_processes
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_worker_keeps_its_group_and_then_takes_the_end_of_the_longest() -> None:
@@ -55,3 +60,33 @@ def test_a_killed_worker_is_one_sentence(tmp_path: Path) -> None:
     units = [Unit(str(k), {"k": k}, killed, "one") for k in range(2)]
     with pytest.raises(RunError, match=r"a worker process was killed.* finished units are kept"):
         run_units(units, Ledger(tmp_path / "a.jsonl"), jobs=2, quiet=True)
+
+
+def report(folder: str) -> None:
+    """Work that leaves its process's number and goes on for long."""
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(600)
+
+
+LONG = """
+import sys
+from tests.verification.test_workers import report
+from verification.workers import run_in_processes
+if __name__ == "__main__":
+    list(run_in_processes([("a", sys.argv[1]), ("b", sys.argv[1])], report, 2))
+"""
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    seen.mkdir()
+    (tmp_path / "long.py").write_text(LONG)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(tmp_path / "long.py"), str(seen)]
+    # The workers hold the other end of the pipe: it is read to its end when the last has gone.
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as parent:
+        while len(list(seen.iterdir())) < 2:
+            assert parent.poll() is None, "the parent ended before it was killed"
+            time.sleep(0.01)
+        parent.kill()
+        assert parent.communicate(timeout=60) == (b"", None)
