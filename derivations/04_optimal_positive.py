@@ -129,7 +129,7 @@ root_r = ((2 * z + d) + sqrt((2 * z + d) ** 2 + 8 * d * z)) / (2 * d)
 verify("thm-minvar", "its positive root", sp.simplify(sp.expand(reciprocal.subs(r, root_r))) == 0)
 stable_rho = 2 * d / (2 * z + d + sqrt((2 * z + d) ** 2 + 8 * d * z))
 positive_z = {z: Real(0, 10000, open_low=True), d: Whole(1, 4096)}
-certify("thm-minvar", "ρ*: printed = cancellation-free", printed, stable_rho, where=positive_z)
+certify("stable-oprf", "ρ*: printed = cancellation-free", printed, stable_rho, where=positive_z)
 
 # %% [markdown]
 # ## A* without cancellation, its sign and the limits
@@ -140,7 +140,7 @@ certify("thm-minvar", "ρ*: printed = cancellation-free", printed, stable_rho, w
 root = sqrt(4 * z**2 + 12 * d * z + d**2)
 stable_A = -z / (8 * d) * (1 + 2 * (z + 3 * d) / (d + root))
 certify(
-    "thm-minvar",
+    "stable-oprf",
     "A* = (1-1/ρ*)/8: cancellation-free",
     (1 - 1 / stable_rho) / 8,
     stable_A,
@@ -152,7 +152,7 @@ verify(
     "ρ* → 1 and A* → 0 as z → 0",
     (sp.limit(printed, z, 0), stable_A.subs(z, 0)) == (1, 0),
 )
-verify("thm-minvar", "ρ* = 1 at z = 0 in the stable form", stable_rho.subs(z, 0) == 1)
+verify("stable-oprf", "ρ* = 1 at z = 0 in the stable form", stable_rho.subs(z, 0) == 1)
 verify("thm-minvar", "zρ* → d/2 as z → ∞", sp.limit((zp * stable_rho.subs(z, zp)), zp, oo) == d / 2)
 
 # %% [markdown]
@@ -182,7 +182,7 @@ verify(
 # %%
 delta_form = d * Log1p((1 - rho) ** 2 / (4 * rho)) / 2 + rho * z
 certify(
-    "thm-minvar",
+    "stable-oprf",
     "δ = log(second moment / K²)",
     delta_form,
     log_second - (z - 2 * n),
@@ -197,7 +197,7 @@ verify(
 rho_of_r = sp.simplify(factor_roots(stable_rho.subs(z, z_of_r)))
 verify("thm-minvar", "ρ* = 1/(1+r) in the new variable", sp.simplify(rho_of_r - 1 / (1 + r)) == 0)
 verify(
-    "thm-minvar",
+    "stable-oprf",
     "1 - ρ* = 2ρ*(1+ρ*)z/d",
     sp.simplify(1 - rho_of_r - 2 * rho_of_r * (1 + rho_of_r) * z_of_r / d) == 0,
 )
@@ -320,14 +320,14 @@ verify(
 
 # %%
 reject(
-    "thm-minvar",
+    "stable-oprf",
     "4d in place of 8d under the root",
     printed,
     2 * d / (2 * z + d + sqrt((2 * z + d) ** 2 + 4 * d * z)),
     where=positive_z,
 )
 reject(
-    "thm-minvar",
+    "stable-oprf",
     "factor 2 lost in A*",
     (1 - 1 / stable_rho) / 8,
     -z / (8 * d) * (1 + (z + 3 * d) / (d + root)),
@@ -353,6 +353,11 @@ STATEMENTS = [
     ),
     Statement(
         "minvar-sign", "proof of Theorem 3.3", "sign of g' on either side of ρ*", "corrected"
+    ),
+    Statement(
+        "stable-oprf",
+        "beyond",
+        "ρ*, A* and δ = log(second moment/K²) of OPRF as sums of terms of one sign: no cancellation",
     ),
     Statement(
         "fig-utility",

@@ -397,6 +397,32 @@ large_t = -log(p) + stretch + 4 * Max(-c_l, 0) + LogI0e(t_l)
 geom_excess = Piecewise((small_t, t_l <= 3), (large_t, True))
 
 # %% [markdown]
+# **The excess over K²** in one coordinate, from its definition $\log(\text{second moment})+(x_l-y_l)^2$; for GeomRF both branches, at
+# either sign of c (with $p=1-q^{-2}$, so that the roots are rational).
+
+# %%
+one = {x[l]: x_l, y[l]: y_l}
+certify(
+    "stable-dirf",
+    "PoisRF: δ_l = (λ-c)²/λ",
+    lam + (x_l * y_l) ** 2 / lam - x_l**2 - y_l**2 + (x_l - y_l) ** 2,
+    (lam - x_l * y_l) ** 2 / lam,
+    where=with_rate,
+)
+size_x, size_y = symbols("a b", positive=True)
+for sign, side in ((1, "c > 0"), (-1, "c < 0")):
+    at = {x_l: size_x, y_l: sign * size_y, p: 1 - q**-2}
+    stated = -log(p) + log(besseli(0, argument)) - x_l**2 - y_l**2 + (x_l - y_l) ** 2
+    for branch, form in (("small t", small_t), ("large t", large_t)):
+        certify(
+            "stable-dirf",
+            f"GeomRF: δ_l for {branch}, {side}",
+            stated.subs(at),
+            form.subs(one).subs(rest, 1 - p).subs(at),
+            where={size_x: Real(0.1, 2), size_y: Real(0.1, 2), q: Real(1.05, 6)},
+        )
+
+# %% [markdown]
 # ## Planted errors
 
 # %%
@@ -405,6 +431,13 @@ reject(
     "λ in place of 1/λ",
     by_sum,
     exp(lam + lam * (x_l * y_l) ** 2 - x_l**2 - y_l**2),
+    where=with_rate,
+)
+reject(
+    "stable-dirf",
+    "|c| in place of c",
+    lam + (x_l * y_l) ** 2 / lam - 2 * x_l * y_l,
+    (lam - Abs(x_l * y_l)) ** 2 / lam,
     where=with_rate,
 )
 reject(
@@ -449,6 +482,11 @@ STATEMENTS = [
         "opt-dirf",
         "beyond",
         "the optimal discrete law is a Poisson per coordinate with rate |x_l y_l|",
+    ),
+    Statement(
+        "stable-dirf",
+        "beyond",
+        "log(second moment/K²) of PoisRF is Σ(λ-x_l y_l)²/λ; of GeomRF it follows from remainders of log and log I0: no cancellation",
     ),
 ]
 ERRATA = [

@@ -98,7 +98,7 @@ KINDS: Mapping[Kind, tuple[str, ...]] = {
     "identity": (
         *("eq-rfappr", "eq-sfm", "eq-dirf", "eq-gestat", "eq-poisstat", "eq-geomstat"),
         *("eq-cgauss", "gaussian-mean", "chi-square-moments"),
-        *("sphere-average", "sphere-length-average"),
+        *("sphere-average", "sphere-length-average", "stable-oprf", "stable-dirf"),
     ),
     "figure": ("fig-utility",),
     "table": ("table-1-sizes", "table-1-trig"),
@@ -125,6 +125,8 @@ FORMULAS: Mapping[str, tuple[str, ...]] = {
     "chi-square-moments": ("log_orthogonal_gain",),
     "sphere-average": ("orthogonal_gain_trig",),
     "sphere-length-average": ("log_orthogonal_gain",),
+    "stable-oprf": ("rho_star", "a_star", "log_variance_oprf", "utility"),
+    "stable-dirf": ("log_variance_pois", "log_variance_geom"),
     "plug-in-optima": ("rho_star", "lambda_star", "rates_star"),
     "thm-ortho-general": ("log_orthogonal_gain_bound", "orthogonal_weight"),
     "thm-tails-iid": ("log_supremum_oprf", "log_hoeffding"),

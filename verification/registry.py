@@ -11,6 +11,7 @@ MODULES = (
     "certificates",
     "quadrature",
     "exactness",
+    "stability",
     "optimality",
     "montecarlo",
     "orthogonality",
