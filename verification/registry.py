@@ -11,6 +11,7 @@ MODULES = (
     "certificates",
     "quadrature",
     "exactness",
+    "regression",
     "optimality",
     "montecarlo",
     "orthogonality",
@@ -19,6 +20,7 @@ MODULES = (
     "attention",
     "streaming",
     "interface",
+    "scikit",
 )
 
 
