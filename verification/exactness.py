@@ -40,7 +40,7 @@ class Evaluated:
     """One mechanism at given points, its estimates of all pairs (b, n, l), and their rounding."""
 
     label: str
-    given: tuple[Any, ...]
+    given: tuple[Any, Any, Any, Any]
     kernel: str
     chunk: int
     entries: Float[np.ndarray, "b n l"]

@@ -42,8 +42,9 @@ def estimators(setting: Setting) -> Outcome:
         rows.append(apart(f"γ = {given}: columns", gram, exact, LIMIT))
         with jax.enable_x64(True):
             points = np.sqrt(2 * gamma) * x
-            rho = float(crt.OPRF.fit(points, points).rho)
-        rows.append(Row(f"γ = {given}: ρ", float(mapped.mechanism_.rho), rho, LIMIT * rho))
+            fitted = jax.tree.leaves(crt.OPRF.fit(points, points))
+        own = jax.tree.leaves(mapped.mechanism_)
+        rows.append(apart(f"γ = {given}: ρ", own, fitted, LIMIT))
         regressor = KernelRegressor(num_features=FEATURES, **shared).fit(x, targets)
         weights = _weights(regressor.mechanism_, regressor.omega_, new, x, gamma)
         exact = weights @ targets / weights.sum(axis=1)

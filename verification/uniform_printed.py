@@ -66,7 +66,7 @@ def pair_errors(ball: Ball, draws: int, repetitions: int, seed: int) -> np.ndarr
 def failing_at_end(ball: Ball, draws: int) -> float:
     """Lower bound of P(|K̂-K| ≥ 1) at x = y = R, d = 1, from the law of the mean."""
     square = ball.r0**2
-    law = Oprf(1, 4 * square, 2 * square, ball.mechanism.rho)
+    law = Oprf(1, 4 * square, 2 * square, 1 / (1 + 8 * ball.alpha))
     levels = 1 + math.exp(-square) * np.array([-1.0, 1.0])
     low, high = mean_below(law.tail, draws, levels)
     return float(1 - high[1] + low[0])
