@@ -30,13 +30,12 @@ from verification.checks import Check, Outcome, Setting
 from verification.comparison import Row, count, outcome
 from verification.faults import planted
 from verification.statistics import MeanTest, influence, worst
-from verification.tails import faulty_share, one_sided
-from verification.uniform_printed import DELTA
+from verification.sufficiency import DELTA, Sufficient, log_at_point
 
 DIM, QUERIES, KEYS, RHO, SCALE = 3, 2, 3, 0.6, 0.5
 DRAWS, CHUNKS = 2**14, 32
 """Projections of one call, and calls at effort 1."""
-REPETITIONS, TOKENS, EPSILON = 150, 4, 1.0
+TOKENS, EPSILON = 4, 1.0
 
 Estimating = features.Exponential | features.Trigonometric
 """Maps that estimate the softmax kernel."""
@@ -145,17 +144,19 @@ class Plan:
 def uniform(setting: Setting, shift: float = 0.0) -> Outcome:
     """Theorem 4.3, corrected, on the attention matrix: d = 2, R = 1, ε = 1, the formula's M.
 
+    That an entry errs by ε with probability at most δ is shown, as `sufficiency` says.
     One head for each repetition, one-hot values, so that the numerators are K̂(q_t, k_j). If
     sup|K̂ - K| = e, an output errs by at most 2e·max|v|/mean_j K(q, k_j): positive features give
     weights that sum to 1, and N/D - N̂/D̂ = (N - N̂)/D + (N̂/D̂)·(D̂ - D)/D. The outputs of the
     call itself are held to that. A planted error is one of the sampler: ω of some heads is ten
     times too long.
     """
-    rng, repetitions = np.random.default_rng(setting.seed), count(REPETITIONS, setting)
+    rng = np.random.default_rng(setting.seed)
     with jax.enable_x64(True):
         ball = best_ball(2, 1.0)
-        needed = float(formulas.features_for_uniform(EPSILON, 1.0, 2, DELTA, ball.alpha))
-        attend = crt.FavorAttention(math.ceil(needed), orthogonal=False)
+        needed = math.ceil(formulas.features_for_uniform(EPSILON, 1.0, 2, DELTA, ball.alpha))
+        shown = Sufficient.of(setting)
+        repetitions, attend = shown.test.samples, crt.FavorAttention(needed, orthogonal=False)
         angles = rng.uniform(0, 2 * np.pi, size=(2, TOKENS))
         q, k = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
         v, rho = np.eye(TOKENS)[None, :, None], 1 / (1 + 8 * ball.alpha)
@@ -163,8 +164,8 @@ def uniform(setting: Setting, shift: float = 0.0) -> Outcome:
         key = jax.random.key(rng.integers(2**63))
         omega = attend.sample(key, 2, repetitions, dtype=jnp.float64)
         assert omega is not None
-        share = faulty_share(repetitions, DELTA, setting.false_alarm, shift)
-        omega = jnp.where(rng.random((repetitions, 1, 1)) < share, 10 * omega, omega)
+        struck = rng.random((repetitions, 1, 1)) < shown.test.share(shift)
+        omega = jnp.where(struck, 10 * omega, omega)
         scale = jnp.asarray(2**-0.5)
         shape = (1, repetitions, 2)
         made = features.make("oprf", omega, jnp.full(shape[:2], rho), scale, shape)
@@ -179,14 +180,12 @@ def uniform(setting: Setting, shift: float = 0.0) -> Outcome:
     allowed = 2 * errors[:, None] / truth.mean(axis=1)
     worst_share = float(np.max(off / allowed))
     held = outcome([Row("output error", worst_share, 1.0, 0.0, one_sided=True)], "")
-    note = f"M = {math.ceil(needed)}: 95 % of the largest errors are below "
-    note += (
-        f"{np.quantile(errors, 0.95):.3g}; outputs err by at most {worst_share:.2g} of the bound"
-    )
     if not held.passed:
         return held
-    seen = int(np.sum(errors >= EPSILON))
-    return one_sided(seen, repetitions, DELTA, setting.false_alarm, note)
+    note = f"M = {needed}, outputs err by at most {worst_share:.2g} of the bound, 95 % of the "
+    note += f"largest errors below {np.quantile(errors, 0.95):.3g}"
+    bound = TOKENS**2 * math.exp(log_at_point(ball, ball.r0, needed, EPSILON))
+    return shown.judge(int(np.sum(errors >= EPSILON)), bound, note)
 
 
 FAULTS = {

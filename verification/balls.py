@@ -10,6 +10,7 @@ H·t²/2. On the rim the same holds along it. With F_k = mean of w_i(2B‖ω_i�
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
@@ -24,6 +25,8 @@ from crt.mechanisms import Mechanism
 
 BATCH = 2**21
 """Feature values held at a time."""
+GROUPS = 16
+"""Parts of one set of draws of which each gives a supremum of its own, at most."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +104,31 @@ def on_disc(ball: Ball, omega: Array, nodes: int) -> tuple[Array, Array]:
     return seen, jnp.maximum(inner, at_rim + along)
 
 
-def stretched(key: Array, omega: Array, faulty: float) -> Array:
-    """ω, but for a planted fault: with probability `faulty` ten times as long.
+Fault = Callable[[Array, Array], Array]
+"""Draws ω (M, d) of a key, with a fault planted in them."""
+
+
+def as_drawn(key: Array, omega: Array) -> Array:
+    """No fault."""
+    return omega
+
+
+def stretched(share: float) -> Fault:
+    """A planted fault: with probability `share` all ω of a key are ten times as long.
 
     Nearly all features then vanish, and somewhere the estimate misses most of the kernel.
     """
-    if not faulty:
-        return omega
-    return jnp.where(jax.random.uniform(jax.random.fold_in(key, 1)) < faulty, 10 * omega, omega)
+
+    def change(key: Array, omega: Array) -> Array:
+        struck = jax.random.uniform(jax.random.fold_in(key, 1)) < share
+        return jnp.where(struck, 10 * omega, omega)
+
+    return change
+
+
+def repeated(distinct: int) -> Fault:
+    """A planted fault: the first few draws again and again, so that more draws tell nothing new."""
+    return lambda key, omega: omega[jnp.arange(omega.shape[0]) % distinct]
 
 
 def nested_errors(
@@ -117,30 +137,33 @@ def nested_errors(
     repetitions: int,
     seed: int,
     nodes: int,
-    faulty: float = 0.0,
-) -> tuple[Float[np.ndarray, "n k"], Float[np.ndarray, "n k"]]:
-    """Enclosures of the supremum for the first M of each set of draws, M in `counts`. float64.
+    fault: Fault = as_drawn,
+) -> list[tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]]:
+    """Enclosures of the supremum for each M in `counts`, from the same sets of draws. float64.
 
-    A planted fault strikes a share `faulty` of the sets.
+    A set of max(counts) draws holds several of M, up to GROUPS of which are taken: they are
+    independent.
     """
     over = on_line if ball.d == 1 else on_disc
     most = max(counts)
 
-    def one(key: Array) -> tuple[Array, Array]:
-        omega = ball.mechanism.sample(key, most, ball.d, dtype=jnp.float64)
-        omega = stretched(key, omega, faulty)
-        ends = [over(ball, omega[:draws], nodes) for draws in counts]
-        return jnp.stack([low for low, _ in ends]), jnp.stack([high for _, high in ends])
+    def one(key: Array) -> list[tuple[Array, Array]]:
+        omega = fault(key, ball.mechanism.sample(key, most, ball.d, dtype=jnp.float64))
+        ends = []
+        for draws in counts:
+            groups = min(GROUPS, most // draws)
+            parts = omega[: groups * draws].reshape(groups, draws, ball.d)
+            ends.append(jax.vmap(lambda part: over(ball, part, nodes))(parts))
+        return ends
 
     keys = jax.random.split(jax.random.key(seed), repetitions)
     batch = max(1, min(repetitions, BATCH // (most * nodes)))
-    low, high = jax.jit(lambda k: lax.map(one, k, batch_size=batch))(keys)
-    return np.asarray(low), np.asarray(high)
+    ends = jax.jit(lambda k: lax.map(one, k, batch_size=batch))(keys)
+    return [(np.ravel(low), np.ravel(high)) for low, high in ends]
 
 
 def largest_errors(
-    ball: Ball, draws: int, repetitions: int, seed: int, nodes: int, faulty: float = 0.0
+    ball: Ball, draws: int, repetitions: int, seed: int, nodes: int, fault: Fault = as_drawn
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Enclosures of the supremum for `repetitions` independent sets of draws."""
-    low, high = nested_errors(ball, (draws,), repetitions, seed, nodes, faulty)
-    return low[:, 0], high[:, 0]
+    return nested_errors(ball, (draws,), repetitions, seed, nodes, fault)[0]

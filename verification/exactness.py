@@ -40,14 +40,14 @@ class Evaluated:
     """One mechanism at given points, its estimates of all pairs (b, n, l), and their rounding."""
 
     label: str
-    given: tuple[Any, ...]
+    given: tuple[Any, Any, Any, Any]
     kernel: str
     chunk: int
     entries: Float[np.ndarray, "b n l"]
     allowed: Float[np.ndarray, "b n l"]
 
 
-def _evaluated(setting: Setting) -> Iterator[Evaluated]:
+def evaluated(setting: Setting) -> Iterator[Evaluated]:
     """All pairs of two batches, for mechanisms of every kind.
 
     Rows of y grow from chunk to chunk, so that scales do. Both routes round sums of M·L terms,
@@ -79,10 +79,10 @@ def operator(setting: Setting, apply: Callable[..., Any] = crt.apply_kernel) -> 
     rng, rows = np.random.default_rng(setting.seed + 1), []
     with jax.enable_x64(True):
         c = rng.normal(size=(2, COLUMNS, 2))
-        for case in _evaluated(setting):
+        for case in evaluated(setting):
             got = apply(*case.given, c, kernel=case.kernel, chunk=case.chunk)
             label = f"{case.label}, chunks of {case.chunk}"
-            rows.append(_worst(label, got, case.entries @ c, case.allowed @ np.abs(c)))
+            rows.append(worst_entry(label, got, case.entries @ c, case.allowed @ np.abs(c)))
     return outcome(rows, "the operator against all pairs")
 
 
@@ -90,13 +90,13 @@ def entries(setting: Setting) -> Outcome:
     """estimate_kernel against all pairs: every mechanism, batch and kernel."""
     rows = []
     with jax.enable_x64(True):
-        for case in _evaluated(setting):
+        for case in evaluated(setting):
             got = crt.estimate_kernel(*case.given, kernel=case.kernel)
-            rows.append(_worst(case.label, got, case.entries, case.allowed))
+            rows.append(worst_entry(case.label, got, case.entries, case.allowed))
     return outcome(rows, "estimates against all pairs")
 
 
-def _worst(label: str, got: Any, exact: np.ndarray, allowed: np.ndarray) -> Row:
+def worst_entry(label: str, got: Any, exact: np.ndarray, allowed: np.ndarray) -> Row:
     """The row of the entry that is furthest off; NaN counts as infinitely far."""
     apart = np.abs(np.asarray(got) - exact) / allowed
     at = np.unravel_index(np.argmax(np.where(np.isnan(apart), np.inf, apart)), apart.shape)

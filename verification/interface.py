@@ -5,6 +5,7 @@ Columns for other libraries, features spread over devices, `choose`, and of atte
 """
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from verification.attention import BIDIRECTIONAL, FEATURES, KEYS, LIMIT, Shape, 
 from verification.checks import Check, Outcome, Setting
 from verification.comparison import Row, outcome
 from verification.faults import planted
+from verification.gains import same_block
 from verification.moments import ExponentialProduct
 from verification.shipped import estimator_variance
 
@@ -183,53 +185,74 @@ def redraw(setting: Setting) -> Outcome:
     return outcome(rows, "projections by step, layer and head")
 
 
-def _pair_moments(q: np.ndarray, k: np.ndarray, omega: np.ndarray) -> dict[str, np.ndarray]:
-    """For q (T, d), k (S, d) and PosRF: K, Var X, E[X_ij X_il] and the estimate with ω."""
+def _pair_moments(
+    q: np.ndarray, k: np.ndarray, omega: np.ndarray, a: float, orthogonal: bool
+) -> dict[str, np.ndarray]:
+    """For q (T, d), k (S, d): K, Var K̂, E[X_ij X_il] and the estimate with ω (M, d), A = a."""
+    draws, d = omega.shape
     norms = np.sum(q**2, axis=-1)[:, None] + np.sum(k**2, axis=-1)
     sums = q[:, None] + k[None]
-    variance = [
-        ExponentialProduct(0.0, 1, q.shape[-1], float(z), float(n), True).single().variance
-        for z, n in zip(np.sum(sums**2, axis=-1).ravel(), norms.ravel(), strict=True)
-    ]
-    both = np.sum((sums[:, :, None] + sums[:, None, :]) ** 2, axis=-1) / 2
-    joint = np.exp(both - (norms[:, :, None] + norms[:, None, :]) / 2)
-    estimate = np.mean(np.exp(sums @ omega.T - norms[..., None] / 2), axis=-1)
+
+    def variance(z: float, n: float) -> float:
+        law = ExponentialProduct(a, 1, d, z, n, True)
+        pairs = same_block(draws, d) * (law.joint(1, 1) - law.joint(1) ** 2) if orthogonal else 0
+        return law.single().variance / draws + pairs / draws**2
+
+    both = np.sum((sums[:, :, None] + sums[:, None, :]) ** 2, axis=-1)
+    b, c = 1 - 4 * a, 1 - 8 * a
+    log_joint = d * math.log(b) - d / 2 * math.log(c) + b * both / (2 * c)
+    own = 2 * a * np.sum(omega**2, axis=-1) + d / 2 * math.log(b)
     return {
         "kernel": np.exp(q @ k.T),
-        "variance": np.reshape(variance, norms.shape),
-        "joint": joint,
-        "estimate": estimate,
+        "variance": np.vectorize(variance)(np.sum(sums**2, axis=-1), norms),
+        "joint": np.exp(log_joint - (norms[:, :, None] + norms[:, None, :]) / 2),
+        "estimate": np.mean(
+            np.exp(own + math.sqrt(b) * sums @ omega.T - norms[..., None] / 2), axis=-1
+        ),
     }
 
 
 def attention_report(setting: Setting) -> Outcome:
-    """FAVOR+'s predicted and observed errors of one head, from moments pair by pair."""
-    rng = np.random.default_rng(setting.seed)
-    given = replace(BIDIRECTIONAL, queries=3, keys=4).draw("pos", rng, 0.5)
-    q, k, v = (each[:1, :, :1] for each in given.arrays.values())
-    with jax.enable_x64(True):
-        attend = crt.FavorAttention(FEATURES, "pos", orthogonal=False)
-        found = attend.report(q, k, v, given.omega[0], scale=given.scale)
-    root = np.sqrt(given.scale)
-    m = _pair_moments(root * q[0, :, 0], root * k[0, :, 0], given.omega[0])
+    """Predicted and observed errors of one head, from moments pair by pair.
+
+    FAVOR+ with independent projections, FAVOR++ with orthogonal ones.
+    """
+    rows = []
+    for name, orthogonal in (("pos", False), ("oprf", True)):
+        rng = np.random.default_rng(setting.seed)
+        given = replace(BIDIRECTIONAL, queries=3, keys=4).draw(name, rng, 0.5)
+        q, k, v = (each[:1, :, :1] for each in given.arrays.values())
+        rho = given.rho[0, 0] if name == "oprf" else 1.0
+        with jax.enable_x64(True):
+            attend = crt.FavorAttention(FEATURES, name, orthogonal=orthogonal)
+            own = np.full(1, rho) if name == "oprf" else None
+            found = attend.report(q, k, v, given.omega[0], rho=own, scale=given.scale)
+        root = np.sqrt(given.scale)
+        parts = root * q[0, :, 0], root * k[0, :, 0], given.omega[0]
+        m = _pair_moments(*parts, (1 - 1 / rho) / 8, orthogonal)
+        wanted = _report_squares(m, v[0, :, 0])
+        rows += [
+            apart(f"{name}: {key.replace('_', ', ')}", getattr(found, key), np.sqrt([square]), 1e-9)
+            for key, square in wanted.items()
+        ]
+    return outcome(rows, "a report's errors against moments pair by pair")
+
+
+def _report_squares(m: dict[str, np.ndarray], v: np.ndarray) -> dict[str, float]:
+    """Squares of a report's errors, from the moments of all pairs and values v (S, V)."""
     z = np.sum(m["kernel"], axis=-1, keepdims=True)
-    exact = m["kernel"] / z
-    out, estimated = exact @ v[0, :, 0], m["estimate"] / z
-    away = v[0, :, 0][None] - out[:, None]
+    exact, estimated = m["kernel"] / z, m["estimate"] / z
+    out = exact @ v
+    away = v[None] - out[:, None]
     spread = np.sum(m["joint"] / z[..., None] ** 2 * (away @ away.swapaxes(1, 2))) / FEATURES
-    applied = estimated @ v[0, :, 0] / np.sum(estimated, axis=-1, keepdims=True)
+    applied = estimated @ v / np.sum(estimated, axis=-1, keepdims=True)
     kernel, output = np.sum(exact**2), np.sum(out**2)
-    wanted = {
-        "kernel_predicted": np.sum(m["variance"] / z**2) / FEATURES / kernel,
+    return {
+        "kernel_predicted": np.sum(m["variance"] / z**2) / kernel,
         "output_predicted": spread / output,
         "kernel_observed": np.sum((estimated - exact) ** 2) / kernel,
         "output_observed": np.sum((applied - out) ** 2) / output,
     }
-    rows = [
-        apart(name.replace("_", ", "), getattr(found, name), np.sqrt([square]), 1e-9)
-        for name, square in wanted.items()
-    ]
-    return outcome(rows, "a report's errors against moments pair by pair")
 
 
 def checks() -> list[Check]:
@@ -296,6 +319,7 @@ def checks() -> list[Check]:
             "a report's errors are those of the moments, pair by pair",
             attention_report,
             "report-percent",
+            "report-no-gain",
             quick=False,
         ),
     ]

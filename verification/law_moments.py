@@ -28,7 +28,7 @@ from verification.statistics import MeanTest, influence, relative, worst
 RATE = 6.0
 RATES = np.array([4.0, 6.0, 9.0])
 """Rates of counts: 1 % of one of this size shows in few draws."""
-COUNT_DIM = 8
+COUNT_DIM, HEADS = 8, 2
 GAUSSIAN_DIMS = (8, 64)
 """Where coordinates are looked at one by one."""
 POINT = 0.01
@@ -115,8 +115,8 @@ class Sampler:
 
     @property
     def rows(self) -> int:
-        """Rows of a chunk: whole blocks."""
-        return CHUNK // self.dim * self.dim
+        """Rows of a chunk: whole blocks of every head."""
+        return CHUNK // (HEADS * self.dim) * HEADS * self.dim
 
     def draws(self, setting: Setting) -> Iterator[Array]:
         """Projections, chunk by chunk."""
@@ -139,9 +139,28 @@ class Sampler:
         return made
 
 
+@dataclass(frozen=True)
+class Heads:
+    """Projections as attention draws them, of several heads one after the other."""
+
+    again: bool
+    """Whether `redraw` draws them, for one step and layer, in place of `sample`."""
+
+    def sample(self, key: Array, rows: int, dim: int, orthogonal: bool, dtype: Any) -> Array:
+        """As a mechanism's: whole blocks, each in one head."""
+        attend = crt.FavorAttention(rows // HEADS // dim * dim, "pos", orthogonal)
+        if self.again:
+            heads = jnp.arange(HEADS)
+            drawn = attend.redraw(key, dim, step=3, layer=1, head=heads, dtype=dtype)
+        else:
+            drawn = attend.sample(key, dim, HEADS, dtype=dtype)
+        assert drawn is not None
+        return drawn.reshape(-1, dim)
+
+
 def samplers() -> Mapping[str, Sampler]:
     """Every sampler, with as many chunks as an error of POINT needs at the standard budget."""
-    zeros = np.zeros(COUNT_DIM)
+    zeros, dim = np.zeros(COUNT_DIM), GAUSSIAN_DIMS[0]
     poisson = count_groups(*[stats.poisson(RATE)] * COUNT_DIM)
     geometric = count_groups(*[stats.nbinom(1, CHANCE)] * COUNT_DIM)
     by_rate = count_groups(*(stats.poisson(rate) for rate in RATES))
@@ -151,6 +170,8 @@ def samplers() -> Mapping[str, Sampler]:
         "optpois": Sampler(crt.OptPoisRF(RATES), len(RATES), by_rate, 4),
         "geom": Sampler(crt.GeomRF(CHANCE), COUNT_DIM, geometric, 6),
         "geom+": Sampler(crt.GeomRFPlus(CHANCE, zeros), COUNT_DIM, geometric, 6),
+        "heads": Sampler(Heads(False), dim, gaussian_groups(dim, dim), 8, True),
+        "redraw": Sampler(Heads(True), dim, gaussian_groups(dim, dim), 8, True),
     } | {
         f"{'orthogonal' if orthogonal else 'iid'}-d{dim}": Sampler(
             crt.PosRF(), dim, gaussian_groups(dim, dim if orthogonal else 1), chunks, orthogonal
@@ -193,6 +214,8 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "iid-d64": ("first-entry-percent", "first-entry-shifted"),
     "orthogonal-d8": ("lengths-percent", "first-axis-percent"),
     "orthogonal-d64": ("first-axis-percent",),
+    "heads": ("heads-percent",),
+    "redraw": ("redraw-percent",),
 }
 """What must be noticed in every sampler: 1 %, the smallest error that is promised."""
 
@@ -200,6 +223,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
 def checks() -> list[Check]:
     """One check per sampler, and per dimension of Gaussian projections."""
     claims = {"iid": "thm-gerf", "orthogonal": "thm-ortho"}
+    claims |= {"heads": "attention-unbiased", "redraw": "interface"}
     made = []
     for name in samplers():
         look = partial(run, name)

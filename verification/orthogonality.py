@@ -13,12 +13,13 @@ from scipy.stats import chi2
 
 import crt
 from crt import formulas, projections
+from verification.binomials import two_sided
 from verification.checks import Check, Outcome, Setting
 from verification.comparison import count
 from verification.faults import planted
 from verification.gains import by_quadrature, by_series, points, same_block, trig_signs, weight
 from verification.moments import ExponentialProduct
-from verification.statistics import MeanTest, clopper_pearson, influence, judge_law, worst
+from verification.statistics import MeanTest, influence, judge_law, worst
 from verification.sums import EPS
 
 BATCH = 4096
@@ -132,10 +133,8 @@ def haar(setting: Setting, shift: float = 0.0) -> Outcome:
             note = f"d = {d}, entry {i}, {j}"
             outcomes.append(judge_law(along[:, i, j], cdf, level, note=note, shift=shift))
         positive = int(np.sum(np.linalg.det(rows) > 0))
-        low, high = clopper_pearson(positive, number, level)
-        share, reach = positive / number, (high - low) / 2
         note = f"d = {d}, determinants"
-        outcomes.append(Outcome(low <= 0.5 <= high, share, 0.5, reach, number, 2 * reach, note))
+        outcomes.append(two_sided(positive, number, (0.5, 0.5), level, note, shift))
         product = np.abs(rows @ rows.swapaxes(1, 2) - np.eye(d))
         top, allowed = float(np.max(product)), 8 * d**2 * EPS
         outcomes.append(Outcome(top <= allowed, top, 0.0, allowed, number, None, "orthogonal rows"))

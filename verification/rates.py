@@ -12,7 +12,8 @@ and Cauchy's inequality follows, for every M and with nothing left to a limit,
 
 so that between M and M' the slope of the root mean square in logarithms is -½ up to
 ½·log(upper/lower)/log(M'/M). In the same way g⁴ ≤ ½(g(r)⁴ + g(-r)⁴) + 2∫|g³g'| bounds the variance
-of M·sup², which Catoni's intervals need.
+of M·sup², which Catoni's intervals need. All this holds for the maximum over any nodes of [-r, r]
+that include its ends, in place of the supremum.
 """
 
 import functools
@@ -23,7 +24,7 @@ import numpy as np
 from jaxtyping import Float
 
 from verification.balls import Ball
-from verification.statistics import catoni_interval
+from verification.statistics import MeanTest, catoni_interval
 
 NODES = 96
 """Of Gauss and Legendre on [-r, r]; the integrands are smooth."""
@@ -77,16 +78,13 @@ def square_variance(ball: Ball, draws: int) -> float:
     return fourth - constants(ball)[0] ** 2
 
 
+def test(ball: Ball, draws: int, sets: int, false_alarm: float) -> MeanTest:
+    """Of M·E max² from the maxima of `sets` independent sets of draws; its mean is left open."""
+    return MeanTest(0.0, square_variance(ball, draws), sets, false_alarm)
+
+
 def interval(
-    ball: Ball,
-    draws: int,
-    low: Float[np.ndarray, " n"],
-    high: Float[np.ndarray, " n"],
-    false_alarm: float,
+    ball: Ball, draws: int, maxima: Float[np.ndarray, " n"], false_alarm: float
 ) -> tuple[float, float]:
-    """Interval of M·E sup² from enclosures of the suprema; misses it with ≤ false_alarm."""
-    variance = square_variance(ball, draws)
-    return (
-        catoni_interval(draws * low**2, variance, false_alarm)[0],
-        catoni_interval(draws * high**2, variance, false_alarm)[1],
-    )
+    """Interval of M·E max² from maxima over nodes; misses it with ≤ false_alarm."""
+    return catoni_interval(draws * maxima**2, square_variance(ball, draws), false_alarm)

@@ -12,6 +12,7 @@ MODULES = (
     "quadrature",
     "exactness",
     "stability",
+    "regression",
     "optimality",
     "montecarlo",
     "orthogonality",
@@ -20,6 +21,7 @@ MODULES = (
     "attention",
     "streaming",
     "interface",
+    "scikit",
 )
 
 

@@ -52,11 +52,8 @@ class MeanTest:
     @property
     def scale(self) -> float:
         """The a for which the detectable error, about a·v + L/(n·a), is least."""
-        return math.sqrt(self._logs / (self.samples * self.variance))
-
-    @property
-    def _logs(self) -> float:
-        return math.log(2 / self.false_alarm) + math.log(1 / MISS)
+        logs = math.log(2 / self.false_alarm) + math.log(1 / MISS)
+        return math.sqrt(logs / (self.samples * self.variance))
 
     @property
     def allowed(self) -> float:
@@ -67,13 +64,18 @@ class MeanTest:
 
     @property
     def detects(self) -> float:
-        """Least b such that any law with |E X - mean| = b fails with probability 1 - MISS.
+        """The error that is detected but for MISS."""
+        return self.detected(MISS)
+
+    def detected(self, miss: float) -> float:
+        """Least b such that any law with |E X - mean| = b fails with probability 1 - miss.
 
         From E e^{-ψ(a(X-θ))} ≤ 1 - ab + a²(v' + b²)/2 with v' ≤ SPREAD·v: a quadratic in b. It is
         infinite if the sample is too small for any guarantee.
         """
         a, n = self.scale, self.samples
-        target = math.exp(-self._logs / n) / (1 + a**2 * self.variance / 2)
+        logs = math.log(2 / self.false_alarm) + math.log(1 / miss)
+        target = math.exp(-logs / n) / (1 + a**2 * self.variance / 2)
         rest = 1 - 2 * (1 + a**2 * SPREAD * self.variance / 2 - target)
         return (1 - math.sqrt(rest)) / a if rest >= 0 else math.inf
 

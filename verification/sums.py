@@ -1,4 +1,4 @@
-"""Laws of feature products and of their means, and exact binomial tests of tail probabilities.
+"""Laws of feature products and of their means.
 
 An OPRF product is X = S·exp(-2|A|·‖ω-c‖²) with c = B·v/(4|A|), so that X > a says that ω lies in a
 ball around c: a noncentral χ² probability. A PosRF product is lognormal. The mean of M independent
@@ -15,9 +15,6 @@ from jaxtyping import Float
 from scipy.optimize import minimize_scalar
 from scipy.signal import fftconvolve
 from scipy.special import chndtr, logsumexp, ndtr
-from scipy.stats import beta, binom
-
-from verification.statistics import MISS
 
 EPS = float(np.finfo(float).eps)
 Tail = Callable[[np.ndarray], np.ndarray]
@@ -131,22 +128,3 @@ def log_chernoff(tail: Tail, supremum: float, level: float) -> float:
     # θ·S from 1e-6, where nothing is gained, to where e^{θX} sees its largest values only.
     span = math.log(1e-6 / supremum), math.log(200 / max(supremum - level, 1e-3 * supremum))
     return min(float(minimize_scalar(exponent, bounds=span, method="bounded").fun), 0.0)
-
-
-def critical_count(samples: int, probability: float, false_alarm: float) -> int:
-    """Least k with P(Bin(samples, probability) ≥ k) ≤ false_alarm; samples + 1 if there is none."""
-    low, high = 0, samples + 1
-    while low < high:
-        middle = (low + high) // 2
-        if binom.sf(middle - 1, samples, min(probability, 1.0)) <= false_alarm:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def detectable(samples: int, successes: int) -> float:
-    """Least probability under which at least that many samples succeed but for MISS."""
-    if successes > samples:
-        return 1.0
-    return float(beta.ppf(1 - MISS, successes, samples - successes + 1))

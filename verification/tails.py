@@ -8,23 +8,25 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jaxtyping import Float
-from scipy.stats import binom
 
 import crt
 from crt.mechanisms import Mechanism
 from verification import tail_bounds
+from verification.binomials import Above, faulty_share, one_sided, two_sided
 from verification.checks import Check, Outcome, Setting
 from verification.comparison import count
 from verification.faults import planted
 from verification.gains import points
 from verification.statistics import clopper_pearson, worst
-from verification.sums import Pos, critical_count, detectable
+from verification.sums import Pos
 from verification.tail_bounds import CASES, FAR, NEAR, Case, exact
 
 BATCH = 2**18
 """Coordinates of projections drawn at a time."""
 SPOILED = 10.0
 """Logarithm by which planted features are too large: far beyond every ε."""
+SHORT = 0.01
+"""Factor of points that are planted too short."""
 ORTHOGONAL_CASES = (
     CASES[3],
     Case(4, 2.0, 1.2, 10, (0.2, 0.4, 0.6)),
@@ -85,35 +87,6 @@ def exceedances(case: Case, values: np.ndarray) -> dict[str, Float[np.ndarray, "
     return {"upper": np.sum(values >= upper, axis=1), "lower": np.sum(below, axis=1)}
 
 
-def two_sided(
-    seen: int, samples: int, ends: tuple[float, float], level: float, note: str, shift: float
-) -> Outcome:
-    """Exact binomial test that a probability lies between the ends, moved by shift·detects."""
-    detects = detectable(samples, critical_count(samples, ends[1], level / 2)) - ends[1]
-    low, high = (min(end + shift * detects, 1.0) for end in ends)
-    most = critical_count(samples, high, level / 2)
-    fewest = samples - critical_count(samples, 1 - low, level / 2)
-    share, middle = seen / samples, (low + high) / 2
-    reach = most / samples - middle if share >= middle else middle - fewest / samples
-    passed = fewest < seen < most
-    return Outcome(passed, share, middle, reach, samples, detects, note)
-
-
-def one_sided(seen: int, samples: int, bound: float, level: float, note: str) -> Outcome:
-    """Exact binomial test that a probability does not exceed a bound."""
-    most = critical_count(samples, bound, level)
-    reach, detects = most / samples - bound, detectable(samples, most) - bound
-    return Outcome(seen < most, seen / samples, bound, reach, samples, detects, note)
-
-
-def faulty_share(samples: int, bound: float, level: float, shift: float) -> float:
-    """How often a planted fault must strike to exceed a bound by `shift` times what is detected."""
-    if not shift:
-        return 0.0
-    detects = detectable(samples, critical_count(samples, bound, level)) - bound
-    return min(bound + shift * detects, 1.0)
-
-
 def curve(case: Case, values: np.ndarray, false_alarm: float) -> dict[str, object]:
     """For the plot: probabilities with limits, enclosures and bounds, by ε."""
     tails, seen = exact(case, case.law), exceedances(case, values)
@@ -159,31 +132,35 @@ def independent(setting: Setting, shift: float = 0.0) -> Outcome:
     return replace(worst(outcomes), data={"curves": curves})
 
 
+def shortened(case: Case) -> Case:
+    """The case at points too short by the factor SHORT, where products hardly vary."""
+    return replace(case, z=SHORT**2 * case.z, n=SHORT**2 * case.n)
+
+
 def printed(setting: Setting, log_bound=tail_bounds.log_printed, shift: float = 0.0) -> Outcome:
     """The printed bound lies below the lower confidence limit at both counterexamples.
 
     Right code fails with the probability that fewer draws than needed exceed ε, from the exact law.
-    For a planted error the bound is above the truth, by `shift` times what is detected.
+    A planted error is one of the points: in a share of the repetitions they are too short, the fit
+    of ρ included, so that the estimate errs by less than ε.
     """
-    outcomes = []
+    outcomes, level = [], setting.false_alarm / 2
+    rng = np.random.default_rng(setting.seed)
     with jax.enable_x64(True):
         for case, i in ((NEAR, 3), (FAR, 1)):
-            values = estimates(crt.OPRF(case.rho), case, setting)
-            seen = sum(int(k[i]) for k in exceedances(case, values).values())
-            bound = float(np.exp(log_bound(case)[i]))
-            needed = critical_count(len(values), bound, setting.false_alarm / 2)
+            bound, short = float(np.exp(log_bound(case)[i])), shortened(case)
             tails = exact(case, case.law)
             truth = float(tails["upper"][0][i] + tails["lower"][0][i])
-            detects = detectable(len(values), needed) - bound
+            test = Above(count(case.repetitions, setting), bound, truth, level)
+            values = estimates(crt.OPRF(case.rho), case, setting)
             if shift:
-                bound = min(truth + shift * detects, 1.0)
-                needed = critical_count(len(values), bound, setting.false_alarm / 2)
-            low, _ = clopper_pearson(seen, len(values), setting.false_alarm)
-            missed = float(binom.cdf(needed - 1, len(values), truth))
+                struck = rng.random(len(values)) < test.share(shift)
+                values = np.where(struck, estimates(crt.OPRF(short.rho), short, setting), values)
+            seen = sum(int(k[i]) for k in exceedances(case, values).values())
+            judged = test.judge(seen, "")
             note = f"{case.label}, ε = {case.eps[i]:g}: seen {seen / len(values):.3g}, exact "
-            note += f"{truth:.3g}, at least {low:.3g}, printed {bound:.2g}"
-            passed = seen >= needed and missed <= setting.false_alarm / 2
-            outcomes.append(Outcome(passed, bound, low, 0.0, len(values), detects, note))
+            note += f"{truth:.3g}, at least {judged.predicted:.3g}, printed {bound:.2g}"
+            outcomes.append(replace(judged, note=note))
     failed = [o for o in outcomes if not o.passed]
     notes = "; ".join(o.note for o in failed or outcomes)
     return replace((failed or outcomes)[0], note=notes, samples=sum(o.samples for o in outcomes))

@@ -57,5 +57,5 @@ def test_repeated_draws_break_the_bounds(ball) -> None:
     # Four times the same draws: M·E sup² is four times as large, beyond the upper constant.
     _, most = rates.constants(ball)
     sup = np.sqrt(4 * most / 1024) * np.ones(2000)
-    low, _ = rates.interval(ball, 1024, sup, sup, fresh().false_alarm)
+    low, _ = rates.interval(ball, 1024, sup, fresh().false_alarm)
     assert low > most

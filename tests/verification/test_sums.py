@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import erf
-from scipy.stats import binom
 
-from verification.sums import Oprf, Pos, critical_count, detectable, log_chernoff, mean_below
+from verification.sums import Oprf, Pos, log_chernoff, mean_below
 
 LAW = Oprf(1, 2.0, 1.0, 0.3)
 
@@ -56,16 +55,3 @@ def test_chernoff_bounds_the_tail_and_is_one_at_the_mean() -> None:
         low, _ = mean_below(LAW.tail, 16, np.array([level]))
         assert 16 * log_chernoff(LAW.tail, top, level) >= math.log(1 - low[0])
     assert log_chernoff(LAW.tail, top, 0.99 * LAW.kernel) == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.parametrize("samples", [1, 40, 3000])
-@pytest.mark.parametrize("probability", [0.0, 1e-9, 0.05, 0.5, 1.0])
-def test_the_critical_count_is_the_least_one(samples: int, probability: float) -> None:
-    level = 1e-12
-    k = critical_count(samples, probability, level)
-    assert k == samples + 1 or binom.sf(k - 1, samples, probability) <= level
-    assert binom.sf(k - 2, samples, probability) > level
-    if k <= samples:
-        assert binom.sf(k - 1, samples, detectable(samples, k)) == pytest.approx(0.999, abs=1e-6)
-    else:
-        assert detectable(samples, k) == 1.0

@@ -10,6 +10,7 @@ from verification.faults.fault import Fault
 from verification.faults.features import FEATURES
 from verification.faults.fitting import PARAMETERS, STATISTICS
 from verification.faults.interface import INTERFACE
+from verification.faults.regression import REGRESSION
 from verification.faults.samplers import SAMPLERS
 from verification.faults.streaming import STREAMING
 
@@ -21,6 +22,7 @@ AREAS: Mapping[str, tuple[Fault, ...]] = {
     "moments": (*MOMENTS, *GAINS),
     "bounds": BOUNDS,
     "operator": OPERATOR,
+    "regression": REGRESSION,
     "statistics": STATISTICS,
     "parameters": PARAMETERS,
     "attention": ATTENTION,

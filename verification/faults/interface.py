@@ -1,5 +1,6 @@
 """Faults of what users call beside the estimators: columns, devices, choice, calibration."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -8,9 +9,9 @@ from jax import lax
 
 from crt import estimate
 from crt.attention import favor, fit, quadratic, report
-from crt.integrations import feature_map
+from crt.integrations import feature_map, sklearn
 from verification.faults.attention import tiled
-from verification.faults.fault import Fault, scaled
+from verification.faults.fault import Fault, scaled, with_argument
 
 
 def scaled_mean(original: Any) -> Any:
@@ -48,6 +49,16 @@ def one_head(original: Any) -> Any:
         return original(*args, head=jnp.zeros_like(head), **rest)
 
     return redraw
+
+
+def longer_heads(original: Any) -> Any:
+    """Projections of several heads too long by 0.5 %, their variance by 1 %."""
+
+    def sample(self: Any, key: Any, head_dim: int, num_heads: Any = None, **rest: Any) -> Any:
+        omega = original(self, key, head_dim, num_heads, **rest)
+        return omega if num_heads is None else 1.005 * omega
+
+    return sample
 
 
 INTERFACE = (
@@ -113,5 +124,47 @@ INTERFACE = (
                 | {key: f(*args)[key] for key in ("kernel", "output")}
             )
         ),
+    ),
+    Fault(
+        "report-no-gain",
+        "a report that counts orthogonal projections as independent",
+        report,
+        "_head",
+        with_argument(2, lambda orthogonal: False),
+    ),
+    Fault(
+        "heads-percent",
+        "projections of several heads with a variance too large by 1 %",
+        favor.FavorAttention,
+        "sample",
+        longer_heads,
+    ),
+    Fault(
+        "redraw-percent",
+        "redrawn projections with a variance too large by 1 %",
+        favor.FavorAttention,
+        "redraw",
+        lambda original: lambda *args, **rest: 1.005 * original(*args, **rest),
+    ),
+    Fault(
+        "sklearn-gamma",
+        "γ too large by 1 %",
+        sklearn,
+        "_width_of",
+        scaled(1.01),
+    ),
+    Fault(
+        "sklearn-lost-row",
+        "the first row of the training data left out",
+        sklearn,
+        "summarise",
+        lambda f: lambda made, omega, y, c: f(made, omega, y[1:], c[1:]),
+    ),
+    Fault(
+        "sklearn-stretch",
+        "points of columns stretched by 1 % too much",
+        feature_map.FeatureMap,
+        "_block",
+        lambda f: lambda self, dtype: f(replace(self, stretch=1.01 * self.stretch), dtype),
     ),
 )
