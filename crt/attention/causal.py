@@ -2,9 +2,9 @@
 
 A chunk's queries read the state of earlier chunks and, through a masked C×C matrix, the keys of
 their own chunk. Every scale that touches a row is made of its own past, so no later token can
-change an earlier output by a bit. The backward pass recomputes: it keeps one state for each group
-of chunks that together hold about M tokens, O(L·d + M·d), and those of one group's M/C chunks
-at a time; it never subtracts from a prefix.
+change an earlier output by a bit, as long as all values are finite. The backward pass recomputes:
+it keeps one state for each group of chunks that together hold about M tokens, O(L·d + M·d), and the
+M/C states of one group at a time, O(M²·d/C); it never subtracts from a prefix.
 """
 
 from functools import partial
@@ -62,6 +62,29 @@ def _past(log_scale: Array, segments: Segments | None) -> Array:
     return jnp.where(segments.goes_on()[:, None, None, :], scale, -jnp.inf)
 
 
+@jax.custom_vjp
+def _products(log_q: Array, log_k: Array) -> Array:
+    """Σ_m exp(log_q + log_k), (B, N, C, C), of queries up to 1 and keys up to the headroom."""
+    return matmul("bncm,bnms->bncs", jnp.exp(log_q), jnp.exp(log_k))
+
+
+def _products_forward(log_q, log_k):
+    rows, columns = jnp.exp(log_q), jnp.exp(log_k)
+    return matmul("bncm,bnms->bncs", rows, columns), (rows, columns)
+
+
+def _products_backward(saved, change):
+    """A row's changes are brought to 1 first: values of 1e20 times e^60 would leave float32."""
+    rows, columns = saved
+    size = lax.stop_gradient(jnp.max(jnp.abs(change), axis=-1, keepdims=True))
+    size = jnp.where(size > 0, size, 1)
+    own = rows * matmul("bncs,bnms->bncm", change / size, columns)
+    return size * own, columns * matmul("bncm,bncs->bnms", rows, change)
+
+
+_products.defvjp(_products_forward, _products_backward)
+
+
 def _exact_matrix(log_q: Array, log_k: Array, top: Array, seen: Array) -> tuple[Array, Array]:
     """Σ_m exp(log_q + log_k - row maximum) for keys seen, and row maximum - top; any range.
 
@@ -111,10 +134,8 @@ def _positive_rows(
     log_q = log_q + jnp.swapaxes(past, -1, -2)
     log_k = log_k - past
     top = lax.stop_gradient(jnp.max(log_q, axis=-1, keepdims=True))
-    columns = jnp.exp(log_q - top)
     seen = _visible(log_k.shape[-1], segments)
-    fast = matmul("bncm,bnms->bncs", columns, jnp.exp(jnp.minimum(log_k, HEADROOM)))
-    fast = jnp.where(seen, fast, 0)
+    fast = jnp.where(seen, _products(log_q - top, jnp.minimum(log_k, HEADROOM)), 0)
     down = _lowered(fast)
     fast = fast * jnp.exp(down)
     high = jnp.max(log_k, axis=-2) > HEADROOM
@@ -125,7 +146,7 @@ def _positive_rows(
         return jnp.where(beyond, matrix, fast), jnp.where(beyond, -rise, down)
 
     matrix, shift = lax.cond(jnp.any(high), slow, lambda: (fast, down))
-    return matrix, columns, shift
+    return matrix, jnp.exp(log_q - top), shift
 
 
 def _signed_rows(

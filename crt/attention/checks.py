@@ -1,5 +1,7 @@
 """What `FavorAttention` accepts: every refusal is one sentence."""
 
+from numbers import Real
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -219,7 +221,8 @@ def refuse(bias: object, local_window_size: object, dropout_rate: object) -> Non
             f"local_window_size is {local_window_size}, but linear attention forms no attention "
             "matrix to cut a window from; it must be None."
         )
-    if dropout_rate != 0:
+    # An array, or a traced number, has no truth value to ask for.
+    if not isinstance(dropout_rate, Real) or dropout_rate != 0:
         raise ValueError(
             f"dropout_rate is {dropout_rate}, but linear attention forms no attention matrix to "
             "drop entries of; it must be 0."

@@ -92,8 +92,10 @@ class FavorAttention:
     ) -> Float[Array, "b t n v"]:
         """Outputs (B, T, N, V) of queries (B, T, N, H) on keys (B, S, K, H), values (B, S, K, V).
 
-        K must divide N (grouped queries). Positions where a mask is false, or that lie beyond the
-        lengths, never count; a query with no key to look at, or masked itself, gives zeros.
+        K must divide N (grouped queries). ω is what `sample` returned, which "elu" does not need;
+        "relu" and "elu" too see √scale·q and √scale·k, scale 1/√H unless given. Positions where a
+        mask is false, or that lie beyond the lengths, never count; a query with no key to look at,
+        or masked itself, gives zeros.
         ρ, a number, (N,) or (B, N), is that of "oprf"; None fits it to each batch element and head,
         where no mask of the queries is given and T = S over the queries that `key_mask` shows.
         Under `is_causal` ρ must be given: a fit would look ahead. With `segment_ids`, the same for
@@ -128,14 +130,18 @@ class FavorAttention:
         scale: Real[ArrayLike, ""] | None = None,
         query_mask: Bool[ArrayLike, "b t"] | None = None,
     ) -> Float[Array, " n"]:
-        """ρ (N,) of each head, fitted to the pairs of the whole batch pooled. O(B·(T+S)·N·H)."""
+        """ρ (N,) of each head, fitted to the pairs of the whole batch pooled. O(B·(T+S)·N·H).
+
+        A gradient flows through it only with `rho_gradient`.
+        """
         self._check_fitted("calibrate")
         q, k = checks.pair(query, key, finite=False)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
         q_mask = _query_mask(checks.mask("query_mask", query_mask, None, "", q), k_mask, q)
         checks.shown_finite(query=(q, q_mask), key=(k, k_mask))
         (one, one_mask), (other, other_mask) = fit.pooled(q, q_mask), fit.pooled(k, k_mask)
-        return fit.rho(one, other, one_mask, other_mask, checks.scale(scale, q.shape[-1]))[0]
+        (found,) = fit.rho(one, other, one_mask, other_mask, checks.scale(scale, q.shape[-1]))
+        return found if self.rho_gradient else lax.stop_gradient(found)
 
     def rows(
         self,
@@ -153,9 +159,12 @@ class FavorAttention:
 
         Every entry is summed on its own, by another route than the call's: for looking and testing.
         """
+        checks.flag("is_causal", is_causal)
+        self._warn_of_signs()
         q, k = checks.pair(query, key, finite=False)
         k_mask = checks.mask("key_mask", key_mask, None, "", k)
         checks.shown_finite(query=(q, None), key=(k, k_mask))
+        checks.same_length(q, k, "is_causal=True" if is_causal else None)
         segments = checks.segments(segment_ids, q, k, None)
         made = self._features(q, k, omega, rho, scale, None, k_mask, _refusal(is_causal, segments))
         return quadratic.rows(made, q, k, k_mask, segments, is_causal)
@@ -186,6 +195,7 @@ class FavorAttention:
                 "'oprf', 'pos' or 'trig'."
             )
         errors.whole("rows", rows)
+        checks.flag("is_causal", is_causal)
         q, k = checks.pair(query, key)
         v = checks.values(value, k)
         checks.concrete(query=q, key=k, value=v)
@@ -282,6 +292,7 @@ class FavorAttention:
 
         The token is (B, N, H), or (B, 1, N, H); the output has the same axes.
         """
+        self._warn_of_signs()
         tokens = [checks.token(n, x) for n, x in zip(_NAMES, (query, key, value), strict=True)]
         q, k = checks.pair(*tokens[:2])
         v = checks.values(tokens[2], k)

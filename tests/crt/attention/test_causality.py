@@ -24,11 +24,11 @@ SETUP = Setup(queries=200, keys=200, features=16)
 POSITIONS = (0, 5, 126, 127, 128, 198)
 
 
-def caller(name: str):
+def caller(name: str, mask: Array | None = None):
     """A compiled causal call on q, k, v."""
     attend = crt.FavorAttention(SETUP.features, name)
     omega, rho = SETUP.omega(attend), 0.5 if name == "oprf" else None
-    return jax.jit(lambda q, k, v: attend(q, k, v, omega, is_causal=True, rho=rho))
+    return jax.jit(lambda q, k, v: attend(q, k, v, omega, mask, is_causal=True, rho=rho))
 
 
 def disturbed(arrays: tuple[Array, ...], after: int, size: float) -> list[Array]:
@@ -39,9 +39,9 @@ def disturbed(arrays: tuple[Array, ...], after: int, size: float) -> list[Array]
     return [jnp.where(later, other, each) for each, other in zip(arrays, new, strict=True)]
 
 
-def leaks(name: str, scale: float) -> bool:
+def leaks(name: str, scale: float, mask: Array | None = None) -> bool:
     """Whether any earlier output feels a later token."""
-    call, arrays = caller(name), SETUP.arrays(7, scale)
+    call, arrays = caller(name, mask), SETUP.arrays(7, scale)
     out = np.asarray(call(*arrays))
     assert np.sqrt(np.mean(out**2)) > 0
     for at in POSITIONS:
@@ -56,6 +56,14 @@ def leaks(name: str, scale: float) -> bool:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_later_tokens_change_nothing(name: str, scale: float) -> None:
     assert not leaks(name, scale)
+
+
+@pytest.mark.parametrize("name", ["oprf", "relu"])
+def test_later_tokens_change_nothing_among_pads(name: str) -> None:
+    """Pads before the first token, in its chunk, over the border and between the others."""
+    places = jnp.arange(SETUP.keys)
+    mask = (places >= 4) & (places % 7 > 0) & ((places < 120) | (places > 131))
+    assert not leaks(name, 1.0, mask[None])
 
 
 @pytest.fixture
@@ -74,6 +82,11 @@ def test_a_leaked_future_is_caught(monkeypatch, forgetful) -> None:
 def test_a_scale_made_of_the_whole_chunk_is_caught(monkeypatch, forgetful) -> None:
     monkeypatch.setattr(causal, "_first", lambda log, mask: jnp.max(log, axis=-1))
     assert leaks("oprf", 1.0)
+
+
+def test_a_scale_made_of_a_later_key_is_caught_among_pads(monkeypatch, forgetful) -> None:
+    monkeypatch.setattr(causal, "_first", lambda log, mask: log[..., 20])
+    assert leaks("oprf", 1.0, (jnp.arange(SETUP.keys) >= 4)[None])
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -126,6 +139,33 @@ def test_keys_that_outgrow_their_past_are_summed_exactly(rise: float, shape: str
 
 def test_large_values_of_keys_that_outgrow_their_past() -> None:
     assert max(strayed(59.0, "step", 1e30)) <= 1
+
+
+def slopes(size: float) -> Array:
+    """Gradients in q, over the size of the values, where a feature that no query sees outgrows."""
+    setup = Setup(queries=8, keys=8, dim=3, features=3, heads=1, key_heads=1)
+    attend = crt.FavorAttention(3, "elu")
+    q, k, v = setup.arrays(3)
+    # elu's logarithms are the coordinates where these are negative; √scale is 3^-¼.
+    q = jnp.concatenate([-jnp.abs(q[..., :2]), jnp.full_like(q[..., :1], -70)], -1)
+    rise = jnp.linspace(-59, 0, 8)[None, :, None, None]
+    k = jnp.concatenate([-jnp.abs(k[..., :2]), rise], -1)
+    q, k = 3**0.25 * q, 3**0.25 * k
+    _, pull = jax.vjp(lambda q: attend(q, k, size * v, None, is_causal=True), q)
+    return pull(jnp.ones_like(v))[0] / size
+
+
+def test_gradients_of_large_values_where_an_unseen_feature_outgrows_its_past() -> None:
+    """The row is not brought down for it, and e^59 times such a value has no place in float32."""
+    assert error(slopes(1e20), slopes(1.0)) <= FLOAT32
+
+
+def test_products_with_values_beyond_their_range_are_caught(monkeypatch, forgetful) -> None:
+    def plain(log_q: Array, log_k: Array) -> Array:
+        return jnp.exp(log_q) @ jnp.exp(log_k)
+
+    monkeypatch.setattr(causal, "_products", plain)
+    assert not np.isfinite(slopes(1e20)).all() and np.isfinite(slopes(1.0)).all()
 
 
 def test_a_denominator_whose_square_overflows_is_caught(monkeypatch, forgetful) -> None:

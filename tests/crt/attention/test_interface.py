@@ -160,10 +160,25 @@ def test_settings_are_a_static_argument() -> None:
     assert error(call(ATTEND, q, k, v, OMEGA), ATTEND(q, k, v, OMEGA)) <= FLOAT32
 
 
-def test_signed_denominators_are_warned_of() -> None:
-    q, k, v = SETUP.arrays(10, 0.1)
+@pytest.mark.parametrize("method", ["__call__", "rows", "prefill", "step"])
+def test_signed_denominators_are_warned_of(method: str) -> None:
+    (q, k, v), attend = SETUP.arrays(10, 0.1), crt.FavorAttention(16, "trig")
+    calls = {
+        "rows": lambda: attend.rows(q, k, OMEGA),
+        "step": lambda: attend.step(attend.init_state(2, 4, 8), q[:, 0], k[:, 0], v[:, 0], OMEGA),
+    }
     with pytest.warns(UserWarning, match="denominator"):
-        crt.FavorAttention(16, "trig")(q, k, v, OMEGA)
+        calls.get(method, lambda: getattr(attend, method)(q, k, v, OMEGA))()
+
+
+def test_gradients_flow_through_calibrate_only_on_request() -> None:
+    q, k, _ = SETUP.arrays(13)
+
+    def gradient(attend: crt.FavorAttention) -> jax.Array:
+        return jax.grad(lambda q: jnp.sum(attend.calibrate(q, k)))(q)
+
+    assert not gradient(ATTEND).any()
+    assert gradient(crt.FavorAttention(16, rho_gradient=True)).any()
 
 
 Q, K, V = SETUP.arrays(11)
@@ -172,6 +187,11 @@ REFUSED = {
     "bias is given": lambda: ATTEND(Q, K, V, OMEGA, bias=jnp.zeros(1)),
     "local_window_size is 3": lambda: ATTEND(Q, K, V, OMEGA, local_window_size=3),
     "dropout_rate is 0.1": lambda: ATTEND(Q, K, V, OMEGA, dropout_rate=0.1),
+    "and key has 20; with is_causal=True": lambda: ATTEND.rows(
+        Q[:, :7], K, OMEGA, 0.5, is_causal=True
+    ),
+    "is_causal is 'no'; it must": lambda: ATTEND.rows(Q, K, OMEGA, 0.5, is_causal=ANYTHING),
+    "is_causal is 'no'; it": lambda: ATTEND.report(Q, K, V, is_causal=ANYTHING),
     "calibrate": lambda: ATTEND(Q, K, V, OMEGA, is_causal=True),
     "they must be equal": lambda: ATTEND(Q[:, :7], K, V, OMEGA, is_causal=True, rho=0.5),
     "must divide the number of query heads": lambda: ATTEND(Q[:, :, :3], K, V, OMEGA),
