@@ -88,7 +88,12 @@ def attention(results: Results) -> str:
         for each in found["targets"]
         if each["measured"] is not None
     ]
-    said = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found["exact"]]
+    said = [
+        f"Missed: {each['target']}. Bottleneck: {each['bottleneck']}."
+        for each in found["targets"]
+        if each["met"] is False
+    ]
+    said += [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in found["exact"]]
     return "\n".join([*lines, "", *said])
 
 

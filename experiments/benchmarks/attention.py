@@ -53,7 +53,7 @@ class Size:
 
 PRESETS = {
     "laptop": Size(
-        lengths=(1024, 2048, 4096, 8192, 16384, 65536),
+        lengths=(1024, 2048, 4096, 8192, 16384, 32768, 65536),
         heads=4,
         dim=64,
         features=256,
@@ -224,7 +224,7 @@ def _target(each: Row) -> str:
     wanted += [f"≤ {each['at_most']:g}"] if each["at_most"] is not None else []
     if each["measured"] is None:
         return f"    {each['target']:46} not measured ({', '.join(wanted)})"
-    verdict = "met" if each["met"] else "MISSED"
+    verdict = "met" if each["met"] else f"MISSED: {each['bottleneck']}"
     return f"    {each['target']:46}{each['measured']:8.3g}  ({', '.join(wanted)}) {verdict}"
 
 

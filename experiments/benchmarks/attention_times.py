@@ -17,6 +17,16 @@ MODES = {
     for is_causal, mode in ((False, ""), (True, "causal "))
     for gradients, what in ((False, "forward"), (True, "with gradients"))
 }
+BOTTLENECKS = {
+    "memory": "the features of one block and the outputs",
+    "textbook": "the exponentials of 2·L·M features, which both compute",
+    "performer": "the exponentials of 2·L·M features, which both compute",
+    "scan": "the C×C matrix of every chunk, which a scan does not form",
+    "matrix-product rate": "the exponentials of 2·L·M features, which are no products",
+    "exponent": "what a call costs at any length, which weighs at the short end, or what else ran",
+    "over FAVOR+": "the fit of ρ, one more pass over queries and keys before the first feature",
+}
+"""Part of a target's name, the first that fits → where time or memory goes if it is missed."""
 Row = Mapping[str, Any]
 
 
@@ -142,6 +152,7 @@ def targets(rows: Sequence[Row], sizes: Mapping[str, int]) -> list[dict[str, Any
             "at_least": low,
             "at_most": high,
             "met": _met(seen, low, high),
+            "bottleneck": next(text for part, text in BOTTLENECKS.items() if part in name),
         }
         for name, seen, low, high in wanted
     ]

@@ -53,6 +53,7 @@ def test_aims_of_attention_are_told_with_what_was_measured(tmp_path: Path) -> No
     assert "| forward, exponent in L | 1.02 | ≥ 0.95, ≤ 1.1 | met |" in text
     assert "| share of the rate | 0.4 | ≥ 0.45 | missed |" in text
     assert "Forward: up to L = 4096, exact attention is faster at none." in text
+    assert "Missed: share of the rate. Bottleneck: exponentials." in text
 
 
 def test_the_work_of_a_resumed_run_is_told_and_explained(put_study, study) -> None:

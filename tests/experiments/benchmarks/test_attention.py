@@ -112,6 +112,9 @@ def test_targets() -> None:
     assert found["forward, exponent in L"]["measured"] == pytest.approx(1.0)
     assert found["temporary memory, FAVOR++ over textbook"]["met"] is True
     assert found["causal with gradients, scan over FAVOR++"]["met"] is None
+    assert "fit of ρ" in found["forward, FAVOR++ over FAVOR+"]["bottleneck"]
+    assert "exponentials" in found["forward, textbook over FAVOR++"]["bottleneck"]
+    assert "block" in found["temporary memory, FAVOR++ over textbook"]["bottleneck"]
 
 
 def test_where_exact_attention_is_faster() -> None:
