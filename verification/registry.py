@@ -21,6 +21,7 @@ MODULES = (
     "streaming",
     "interface",
     "scikit",
+    "sizes",
 )
 
 
