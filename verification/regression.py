@@ -21,7 +21,7 @@ FAULTS = (
     "regression-same-side",
     "regression-one-query",
 )
-"""Caught in both."""
+"""Of both; classes see the first three, which saves compilations."""
 
 
 def regress(setting: Setting) -> Outcome:
@@ -93,6 +93,6 @@ def checks() -> list[Check]:
             "certificate",
             "classify takes the class with the largest sum of estimates, for every mechanism",
             classify,
-            planted(classify, *FAULTS),
+            planted(classify, *FAULTS[:3]),
         ),
     ]

@@ -50,14 +50,21 @@ def log_at_point(ball: Ball, radius: float, draws: int, excess: float) -> float:
     return math.log(2) + log_bernstein(draws, variance, math.exp(log_supremum), excess)
 
 
-def log_between(ball: Ball, radius: float, draws: int, excess: float) -> float:
-    """Bound of log P(C + mean of Z ≥ excess)."""
+@functools.cache
+def _between(ball: Ball, radius: float) -> tuple[float, float, float]:
+    """Mean of C + Z, E Z² and the largest Z."""
     s = 2 * math.sqrt(1 + 4 * ball.alpha) * LENGTHS
     log_weight = ball.d / 2 * math.log1p(4 * ball.alpha) - 2 * ball.alpha * LENGTHS**2
     z = np.exp(log_weight + s * radius) * ((s + 2 * radius) ** 2 + 2)
     law = chi(ball.d).pdf(LENGTHS) * LENGTHS[1]
     own = (2 + 4 * radius**2) * math.exp(radius**2)
-    return log_bernstein(draws, float(law @ z**2), float(np.max(z)), excess - own - float(law @ z))
+    return own + float(law @ z), float(law @ z**2), float(np.max(z))
+
+
+def log_between(ball: Ball, radius: float, draws: int, excess: float) -> float:
+    """Bound of log P(C + mean of Z ≥ excess)."""
+    mean, second, top = _between(ball, radius)
+    return log_bernstein(draws, second, top, excess - mean)
 
 
 def rare(ball: Ball, draws: int, nodes: int, eps: float) -> float:

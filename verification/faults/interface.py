@@ -5,9 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from crt import estimate
+from crt import choice, estimate
 from crt.attention import favor, fit, quadratic, report
 from crt.integrations import feature_map, sklearn
 from verification.faults.attention import tiled
@@ -59,6 +60,22 @@ def longer_heads(original: Any) -> Any:
         return omega if num_heads is None else 1.005 * omega
 
     return sample
+
+
+def first_batch(original: Any) -> Any:
+    """A map over rows that goes through its first batch again and again."""
+
+    def mapped(f: Any, rows: Any, *, batch_size: int | None = None) -> Any:
+        found = original(f, rows, batch_size=batch_size)
+        if batch_size is None:
+            return found
+        return jax.tree.map(lambda leaf: leaf[jnp.arange(leaf.shape[0]) % batch_size], found)
+
+    return mapped
+
+
+def first_block(original: Any) -> Any:
+    return lambda step, carry, length, block: original(step, carry, min(length, block), block)
 
 
 INTERFACE = (
@@ -166,5 +183,31 @@ INTERFACE = (
         feature_map.FeatureMap,
         "_block",
         lambda f: lambda self, dtype: f(replace(self, stretch=1.01 * self.stretch), dtype),
+    ),
+    Fault(
+        "blocks-estimate",
+        "rows of an estimate after the first batch repeat it",
+        estimate.lax,
+        "map",
+        first_batch,
+    ),
+    Fault(
+        "blocks-columns",
+        "sines of full blocks of rows too large by 1 %",
+        feature_map,
+        "_join",
+        lambda f: (
+            lambda cosine, sine, width: f(
+                cosine, sine * (1 if cosine.shape[0] < feature_map.BLOCK // width else 1.01), width
+            )
+        ),
+    ),
+    Fault("blocks-fit", "ρ of the first block of tokens alone", fit, "sweep", first_block),
+    Fault(
+        "choice-weights",
+        "pairs of a set's rows with themselves weighed like others",
+        choice,
+        "_weights",
+        lambda f: lambda *args: np.ones_like(f(*args)),
     ),
 )
