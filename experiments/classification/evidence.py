@@ -279,6 +279,7 @@ def shares(units: Sequence[Finished]) -> dict[str, Any]:
                 "whole_by_rows": _whole(printed, by_rows),
                 "coarse": not all(_whole(tenth / 10, test) for tenth in range(1001)),
                 "printed": count,
+                "printed_by_rows": round(printed * by_rows / 100),
                 "mean": float(right @ np.arange(len(right)) / right.sum()),
                 "low": int(np.searchsorted(cumulated, 0.025)),
                 "high": int(np.searchsorted(cumulated, 0.975)),
