@@ -26,20 +26,27 @@ def caption(results: Results) -> str:
         "Test accuracy by the number of features M (complex ones for trig), mean over draws with "
         "one standard deviation, on one split at the σ that is best for the exact kernel "
         f"({told}). The line is the exact kernel's accuracy. How soon it is reached depends on the "
-        f"variance of the mechanism at that σ. {_left(_rows(results))}"
+        "variance of the mechanism at that σ: where σ is large, the exact kernel all but answers "
+        f"with the nearest row. {_left(_rows(results))}"
     )
 
 
 def _left(rows: Sequence[Row]) -> str:
-    """What is missing at the largest M, in points."""
+    """What is missing at the largest M in points, and where the bars end below the line."""
     most = max(row["features"] for row in rows)
-    gaps: dict[str, list[str]] = {}
+    gaps, short = dict[str, list[str]](), dict[str, list[str]]()
     for row in rows:
         if row["features"] == most:
             gap = number(row["exact"]) - number(row["accuracy"])
             gaps.setdefault(row["set"], []).append(f"{row['method']} {gap:.1f}".replace("-", "−"))
-    told = "; ".join(f"{name}: {', '.join(each)}" for name, each in gaps.items())
-    return f"Points that are missing at M = {most}, {told}."
+            if gap > number(row["spread"]):
+                short.setdefault(row["set"], []).append(row["method"])
+    told = [f"{name}: {', '.join(each)}" for name, each in gaps.items()]
+    missed = [f"{', '.join(each)} on {name}" for name, each in short.items()]
+    return (
+        f"Points that are missing at M = {most}, {'; '.join(told)}. The line is not reached, to "
+        f"within one standard deviation, by {'; '.join(missed) or 'none'}."
+    )
 
 
 def draw(results: Results) -> Figure | None:
@@ -76,6 +83,7 @@ def _panel(axis: Axes, rows: Sequence[Row]) -> None:
         )
     sizes = sorted({row["features"] for row in rows})
     axis.set_xscale("log", base=2)
-    axis.set_xticks(sizes, [f"{size}" for size in sizes])
+    # As powers of two: the numbers themselves would touch each other in a narrow panel.
+    axis.set_xticks(sizes)
     axis.minorticks_off()
     axis.set_xlabel("number of features M")

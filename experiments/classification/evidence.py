@@ -15,7 +15,7 @@ from experiments.data.sheets import SHEETS
 from verification.runs import Finished
 
 OTHERS = tuple(name for name in PAPER if name != "trig")
-"""The columns that no one doubts."""
+"""All columns but the one in question."""
 CONSISTENT = 0.01
 """A class whose share would differ as much with less than this probability is ruled out."""
 
@@ -39,6 +39,8 @@ class Cell(NamedTuple):
 
 Cells = dict[str, dict[str, Cell]]
 """By set and method."""
+Units = dict[str, list[Finished]]
+"""By set."""
 
 
 def _cells(units: Sequence[Finished]) -> Cells:
@@ -64,7 +66,7 @@ def _groups(units: Sequence[Finished], *keys: str) -> dict[tuple[Any, ...], list
     return found
 
 
-def _encoded(ordinal: Cells, one_hot: Cells) -> Iterator[tuple[str, Cells, bool]]:
+def _encoded(ordinal: Units, one_hot: Units) -> Iterator[tuple[str, Units, bool]]:
     """The encodings that finished units allow for, and whether the study's tables use them.
 
     Sets without categories are ordinal in each.
@@ -78,45 +80,54 @@ def _encoded(ordinal: Cells, one_hot: Cells) -> Iterator[tuple[str, Cells, bool]
 def preparations(units: Sequence[Finished]) -> list[dict[str, Any]]:
     """How well every preparation agrees with the printed columns other than TrigRF.
 
-    `accuracy` and `spread` are mean distances from the printed values, `sets` the former by set.
-    `constant` is the share of constant splits in the cells that are printed as such, `varying` in
-    all others. `used` marks the preparation of the study's own tables.
+    `accuracy` and `spread` are mean distances from the printed values. Of the former, `sets` are
+    those by set, `splits` those of each split alone, and `without_gerf` is that of six columns: a
+    slip in TrigRF may touch GERF's. `constant` is the share of constant splits in the cells that
+    are printed as such, `varying` in all others. `used` marks the preparation of the study's own
+    tables.
     """
-    prepared = {key: _cells(own) for key, own in _groups(units, "scaling", "encoding").items()}
+    prepared = {
+        key: {name: each for (name,), each in _groups(own, "set").items()}
+        for key, own in _groups(units, "scaling", "encoding").items()
+    }
     return [
         {
             "scaling": scaling,
             "encoding": encoding,
             "used": used and scaling == PREPARATION[0],
-            **_agreement(cells),
+            **_agreement([unit for own in chosen.values() for unit in own]),
         }
         for scaling in dict.fromkeys(scaling for scaling, _ in prepared)
-        for encoding, cells, used in _encoded(
+        for encoding, chosen, used in _encoded(
             *(prepared.get((scaling, each), {}) for each in ("ordinal", "one-hot"))
         )
     ]
 
 
-def _agreement(cells: Cells) -> dict[str, Any]:
-    sets = sorted(cells, key=list(ACCURACY).index)
-    apart = {name: _apart(cells[name], name) for name in sets}
-    accuracy, spread = np.mean(list(apart.values()), axis=0).tolist()
+def _agreement(units: Sequence[Finished]) -> dict[str, Any]:
+    cells = _cells(units)
+    accuracy, spread = _apart(cells)
     shares = {True: [], False: []}
-    for name in sets:
+    for name, own in cells.items():
         for method in OTHERS:
-            shares[SPREAD[name][method] <= SMALL].append(cells[name][method].constant)
+            shares[SPREAD[name][method] <= SMALL].append(own[method].constant)
     return {
         "accuracy": accuracy,
         "spread": spread,
-        "sets": {name: each[0] for name, each in apart.items()},
+        "without_gerf": _apart(cells, [name for name in OTHERS if name != "gerf"])[0],
+        "sets": {name: _apart({name: own})[0] for name, own in cells.items()},
+        "splits": [_apart(_cells(own))[0] for own in _groups(units, "split").values()],
+        "draws": units[0].config["draws"],
         "constant": float(np.mean(shares[True])) if shares[True] else None,
         "varying": float(np.mean(shares[False])) if shares[False] else None,
     }
 
 
-def _apart(own: Mapping[str, Cell], name: str) -> tuple[float, float]:
-    accuracy = [abs(own[method].accuracy - ACCURACY[name][method]) for method in OTHERS]
-    spread = [abs(own[method].spread - SPREAD[name][method]) for method in OTHERS]
+def _apart(cells: Cells, methods: Sequence[str] = OTHERS) -> tuple[float, float]:
+    """Mean distance from the printed accuracies, and from the printed spreads."""
+    pairs = [(name, method) for name in cells for method in methods]
+    accuracy = [abs(cells[s][m].accuracy - ACCURACY[s][m]) for s, m in pairs]
+    spread = [abs(cells[s][m].spread - SPREAD[s][m]) for s, m in pairs]
     return float(np.mean(accuracy)), float(np.mean(spread))
 
 
@@ -171,18 +182,37 @@ def first_class(units: Sequence[Finished]) -> list[dict[str, Any]]:
     return rows
 
 
-def by_chance(rows: Sequence[Mapping[str, Any]], splits: int) -> float:
+def by_chance(rows: Sequence[Mapping[str, Any]], splits: int) -> dict[str, Any]:
     """How far one split lies from the mean of `splits` others, on average over cells.
 
-    Distances of the size that `preparations` reports, if the paper had done as we do.
+    Distances of the size that `preparations` reports under the same names, if the paper had done
+    as we do. Empty where there are not so many splits.
     """
-    distances = [
-        abs(value - np.mean(np.roll(row["splits"], -k - 1)[:splits]))
-        for row in rows
-        if row["method"] in OTHERS and len(row["splits"]) > splits
-        for k, value in enumerate(row["splits"])
-    ]
-    return float(np.mean(distances)) if distances else float("nan")
+    own = [row for row in rows if row["method"] in OTHERS and len(row["splits"]) > splits]
+    if not own:
+        return {}
+    sets = dict.fromkeys(row["set"] for row in own)
+    return {
+        "accuracy": _scatter([row["splits"] for row in own], splits),
+        "spread": _scatter([row["spreads"] for row in own], splits),
+        "sets": {
+            name: _scatter([row["splits"] for row in own if row["set"] == name], splits)
+            for name in sets
+        },
+    }
+
+
+def _scatter(values: Sequence[Sequence[float]], splits: int) -> float:
+    """Mean distance of one of a cell's values from the mean of the `splits` that follow it."""
+    return float(
+        np.mean(
+            [
+                abs(value - np.mean(np.roll(own, -k - 1)[:splits]))
+                for own in values
+                for k, value in enumerate(own)
+            ]
+        )
+    )
 
 
 def readings(units: Sequence[Finished]) -> list[dict[str, Any]]:
@@ -225,13 +255,16 @@ def shares(units: Sequence[Finished]) -> dict[str, Any]:
     """The printed TrigRF column against constant predictors, by exact counts of right answers.
 
     For every set: the printed count, the quantiles of the count of the commonest training class
-    over random splits, its two-sided p, and the classes that alone would be consistent.
+    over random splits, its two-sided p, and the classes that alone would be consistent. `whole` and
+    `whole_by_rows` say whether the printed value is a whole count of the test rows, with their
+    number from the lines of the file or from its rows; `coarse` says that not every value is.
     """
     rows = []
     for unit in units:
         name, result = unit.config["set"], unit.result
         right, test = np.asarray(result["right"]), result["test"]
-        count = round(ACCURACY[name]["trig"] * test / 100)
+        printed, by_rows = ACCURACY[name]["trig"], result["rows"] // 20
+        count = round(printed * test / 100)
         cumulated = np.cumsum(right) / right.sum()
         rows.append(
             {
@@ -241,8 +274,12 @@ def shares(units: Sequence[Finished]) -> dict[str, Any]:
                 "train": result["train"],
                 "train_by_rows": 9 * result["rows"] // 10,
                 "test": test,
-                "test_by_rows": result["rows"] // 20,
+                "test_by_rows": by_rows,
+                "whole": _whole(printed, test),
+                "whole_by_rows": _whole(printed, by_rows),
+                "coarse": not all(_whole(tenth / 10, test) for tenth in range(1001)),
                 "printed": count,
+                "printed_by_rows": round(printed * by_rows / 100),
                 "mean": float(right @ np.arange(len(right)) / right.sum()),
                 "low": int(np.searchsorted(cumulated, 0.025)),
                 "high": int(np.searchsorted(cumulated, 0.975)),
@@ -252,6 +289,13 @@ def shares(units: Sequence[Finished]) -> dict[str, Any]:
         )
     together = float(stats.combine_pvalues([row["p"] for row in rows]).pvalue) if rows else None
     return {"sets": rows, "p": together}
+
+
+def _whole(printed: float, rows: int) -> bool:
+    """Whether some count of the rows has the printed percentage, of one decimal."""
+    tenths = round(10 * printed)
+    # In whole numbers: |1000·count/rows - tenths| ≤ 1/2, and a half may go either way.
+    return abs(2000 * round(tenths * rows / 1000) - 2 * tenths * rows) <= rows
 
 
 def _consistent(name: str, result: Mapping[str, Any], count: int) -> list[str]:

@@ -65,7 +65,7 @@ PRESETS: Mapping[str, Size] = {
         ALL,
         3,
         10,
-        ("banknote", "wifi"),
+        ("banknote", "cmc", "wifi"),
         (8, 32, 128, 512, 2048, 8192, 32768),
         20000,
     ),

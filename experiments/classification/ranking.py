@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from experiments.classification.accuracies import half_widths
+from experiments.classification.accuracies import Rows, lead
 
 ALPHA = 0.05
 
@@ -70,7 +70,7 @@ def paired(one: Sequence[float], other: Sequence[float], test_share: float) -> f
 
 
 def against(
-    rows: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    rows: Rows,
     methods: Sequence[str],
     base: str,
     test_shares: Mapping[str, float],
@@ -79,7 +79,7 @@ def against(
 
     `confidence` is half of the difference's 95 % interval over splits, of these sets alone.
 
-    `rows` are those of `accuracies.rows` by set and method. `better` and `worse` count the sets in
+    `better` and `worse` count the sets in
     which the paired test over splits decides at 5 % after Holm's correction for all sets and
     methods; `better_alone` and `worse_alone` are the same counts without a correction. Wilcoxon's p
     is corrected by Holm for the number of methods, see `wilcoxon_floor`.
@@ -100,7 +100,7 @@ def against(
         {
             "method": name,
             "difference": float(np.mean(apart[name])),
-            "confidence": _reach(rows, name, base, test_shares),
+            "confidence": lead(rows, name, base)[1],
             **_decided(apart[name], corrected[k], ""),
             **_decided(apart[name], alone[k], "_alone"),
             "wilcoxon": signed[k],
@@ -108,17 +108,6 @@ def against(
         }
         for k, (name, each) in enumerate(zip(others, holm(signed), strict=True))
     ]
-
-
-def _reach(
-    rows: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    one: str,
-    other: str,
-    test_shares: Mapping[str, float],
-) -> float:
-    splits = [np.subtract(row[one]["splits"], row[other]["splits"]) for row in rows.values()]
-    share = float(np.mean([test_shares[name] for name in rows]))
-    return half_widths(np.mean(splits, axis=0).tolist(), share)[0]
 
 
 def _decided(apart: Sequence[float], chances: np.ndarray, ending: str) -> dict[str, int]:

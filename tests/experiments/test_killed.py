@@ -76,3 +76,9 @@ def test_a_killed_run_ends_with_the_same_bytes(tmp_path: Path, kills: int) -> No
 @pytest.mark.slow
 def test_a_killed_variance_study_ends_with_the_same_bytes(tmp_path: Path) -> None:
     kill_repeatedly(["experiments", "variance"], "variance", tmp_path, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("real_data")
+def test_a_killed_classification_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    kill_repeatedly(["experiments", "classification"], "classification", tmp_path, 3)

@@ -175,6 +175,121 @@ def test_the_cause_of_the_column_is_told_by_shares(numbers) -> None:
     assert "one split each, with probability = 0.0039" in section(numbers | {"readings": flat})
 
 
+def told(numbers: dict[str, Any], **gerf: tuple[float, float]) -> str:
+    """The section, with accuracy and interval of GERF's readings in nursery as given."""
+    rows = [
+        row
+        | dict(zip(("accuracy", "prediction"), gerf[row["method"].replace("-", "_")], strict=True))
+        if row["set"] == "nursery" and row["method"].replace("-", "_") in gerf
+        else row
+        for row in numbers["accuracy"]
+    ]
+    return section(numbers | {"accuracy": rows})
+
+
+def test_gerf_is_told_with_its_interval_on_either_side(numbers) -> None:
+    """63.8 is printed for nursery."""
+    said = told(numbers, gerf=(84.4, 4.3), gerf_unconjugated=(60.8, 2.3))
+    line = said[said.index("GERF, printed") :]
+    line = line[line.index(">nursery<") :].partition("</tr>")[0]
+    assert line.count("printed outside") == 2 and "84.4 ± 4.3" in line and "60.8 ± 2.3" in line
+    said = told(numbers, gerf=(84.4, 4.3), gerf_unconjugated=(60.8, 3.3))
+    line = said[said.index("GERF, printed") :]
+    line = line[line.index(">nursery<") :].partition("</tr>")[0]
+    assert line.count("printed outside") == 1 and line.count("printed inside") == 1
+
+
+def causes(numbers: dict[str, Any], untuned: float, slip: float, bad: set[str]) -> str:
+    """The section with shares of constant splits, and GERF outside in wifi for some readings."""
+    shares = {"trig-untuned": untuned, "trig-unconjugated": slip}
+    readings = [
+        row | {"constant": shares.get(row["reading"], row["constant"])}
+        for row in numbers["readings"]
+    ]
+    rows = []
+    for row in numbers["accuracy"]:
+        printed = numbers["printed"]["accuracy"][row["set"]]["gerf"]
+        if row["method"].startswith("gerf"):
+            far = row["set"] == "wifi" and row["method"] in bad
+            row = row | {"accuracy": printed + 9.0 * far, "prediction": 1.0}
+        rows.append(row)
+    return section(numbers | {"readings": readings, "accuracy": rows})
+
+
+def test_the_conclusion_on_the_column_follows_the_numbers(numbers) -> None:
+    said = causes(numbers, 0.97, 0.7, {"gerf", "gerf-unconjugated"})
+    assert "column alone favours the smallest σ, which makes all sets constant at once with" in said
+    assert "Neither explains both columns." in said
+    assert "against the smallest σ in wifi (93.3 printed, 102.3 ± 1.0 for" in said
+    said = causes(numbers, 0.97, 0.7, {"gerf-unconjugated"})
+    assert "Both columns fit the smallest σ." in said
+    assert "against the smallest σ in no set." in said
+    said = causes(numbers, 0.7, 0.97, {"gerf"})
+    assert "favours the missing conjugate" in said and "fit the missing conjugate." in said
+    assert "favours neither cause" in causes(numbers, 0.9, 0.9, set())
+    # Constant on too few splits: 0.6^8 is below 5 %.
+    assert "Neither explains" in causes(numbers, 0.6, 0.5, set())
+
+
+@pytest.mark.parametrize("reach", [0.01, 99.0])
+def test_a_lead_within_its_interval_is_not_decided(numbers, reach: float) -> None:
+    against = [each | {"confidence": reach} for each in numbers["against"]]
+    said = section(numbers | {"against": against})
+    assert ("which these splits do not decide" in said) == (reach > 1)
+
+
+def test_distances_are_told_beside_chance(numbers) -> None:
+    """Three splits of the sample allow for a chance from two others, not from three."""
+    assert "had the paper done as we do" not in section(numbers)
+    sets = dict.fromkeys(numbers["printed"]["accuracy"], 99.0) | {"chess": 0.1}
+    chance = {"accuracy": 2.5, "spread": 0.5, "sets": sets}
+    said = section(numbers | {"by_chance": chance})
+    mine = next(row for row in numbers["preparations"] if row["used"])
+    assert f"By set, ours is above that in chess ({mine['sets']['chess']:.1f} against 0.1)." in said
+    assert "had the paper done as we do</" in said
+
+
+def test_cells_outside_their_interval_are_counted(numbers) -> None:
+    printed = numbers["printed"]["accuracy"]
+    rows = [
+        row
+        | {"accuracy": printed[row["set"]][row["method"]] + 2.0 * (row["set"] == "car")}
+        | {"prediction": 1.0}
+        if row["method"] in printed[row["set"]]
+        else row
+        for row in numbers["accuracy"]
+    ]
+    assert "Of the 56 printed cells other than TrigRF’s, 7 lie outside" in section(
+        numbers | {"accuracy": rows}
+    )
+
+
+def test_whole_counts_are_told_where_they_tell_something(numbers) -> None:
+    sets = [
+        row
+        | {"whole": True, "whole_by_rows": row["set"] != "wifi", "coarse": row["set"] != "chess"}
+        for row in numbers["shares"]["sets"]
+    ]
+    said = section(numbers | {"shares": numbers["shares"] | {"sets": sets}})
+    assert "7 of 7 are with" in said and "and 6 with that from the rows (wifi would not be)" in said
+    assert "in chess every value is one, which tells nothing" in said
+
+
+def test_the_caption_names_the_lines_that_are_not_reached(store, numbers) -> None:
+    rows = [
+        row | {"exact": 90.0, "spread": 2.0, "accuracy": 89.0 if row["method"] == "oprf" else 50.0}
+        for row in numbers["convergence"]
+    ]
+    more = [row | {"set": name} for name in ("banknote", "cmc") for row in rows]
+    results = store(numbers | {"convergence": [*rows, *more]})
+    said = convergence.caption(results)
+    assert "wifi: trig 40.0, oprf 1.0" in said
+    assert said.endswith("by trig on wifi; trig on banknote; trig on cmc.")
+    with paper_style():
+        figure = convergence.draw(results)
+    assert figure and len(figure.axes) == 3
+
+
 def test_parts_of_the_study_are_told_alone(numbers) -> None:
     """Whatever is missing: no sentence needs what was not run."""
     for part in ("accuracy", "ranks", "preparations", "constants", "first_class", "shares"):

@@ -6,19 +6,22 @@ from paper_figures.markup import Markup, element
 from paper_figures.results import Row, number
 from paper_figures.sections.classification.preparation import name, used
 from paper_figures.sections.classification.ranking import apart
-from paper_figures.sections.classification.trig import inside
+from paper_figures.sections.classification.trig import as_commonest, at_once, often
 from paper_figures.sections.classification.wording import (
     cells,
     chance,
+    inside,
     listed,
     mean,
     num,
     ordered,
     percent,
+    predicted,
 )
 
 REPRODUCED = "reproduced"
-SLIP = "trig-unconjugated"
+SLIP, UNTUNED = "trig-unconjugated", "trig-untuned"
+LEVEL = 0.05
 
 
 def render(numbers: Row, verdicts: Sequence[Row]) -> list[Markup]:
@@ -53,15 +56,16 @@ def _first(numbers: Row, order: Sequence[str]) -> str:
     base = numbers["ranks"]["base"]
     others = {each["method"]: each for each in numbers["against"]}
     rival = order[order[0] == base]
-    gap = f"{num(abs(number(others[rival]['difference'])), 2)} points"
-    sure = f"± {num(others[rival]['confidence'], 2)} over splits"
+    size, reach = abs(number(others[rival]["difference"])), number(others[rival]["confidence"])
+    gap = f"{num(size, 2)} points (± {num(reach, 2)} over splits)"
     if order[0] == base:
-        said = f"OPRF, which the paper recommends, is first, {gap} ({sure}) before {rival}. "
+        said = f"OPRF, which the paper recommends, is first, {gap} before {rival}"
     else:
         said = (
-            f"OPRF, which the paper recommends, is number {order.index(base) + 1}, {gap} ({sure}) "
-            f"behind {rival}. "
+            f"OPRF, which the paper recommends, is number {order.index(base) + 1}, {gap} "
+            f"behind {rival}"
         )
+    said += ". " if size > reach else ", which these splits do not decide. "
     told = apart(numbers["ranks"])
     return said + f"By ranks over sets it is told apart from {listed(told, 'no other')}. "
 
@@ -119,22 +123,27 @@ def _trig(numbers: Row) -> str:
     averages = [mean([number(own[m]["accuracy"]) for own in rows.values()]) for m in (SLIP, "trig")]
     return (
         "Its printed column lies where a constant predictor’s does in "
-        f"{inside(shares)} of {len(shares['sets'])} sets (together "
+        f"{as_commonest(shares)} of {len(shares['sets'])} sets (together "
         f"{chance(shares['p'])}). "
         f"As it is defined TrigRF has {num(averages[1])} on average here and is constant on "
         f"{percent(defined)} of splits; with its conjugate left out, {num(averages[0])} and "
-        f"{percent(flat)}. {_untuned(numbers)}{_gerf(numbers)}"
+        f"{percent(flat)}. {_untuned(numbers)}{_gerf(numbers)}{_cause(numbers)}"
         "The evidence is below; it is no proof."
     )
 
 
-def _untuned(numbers: Row) -> str:
-    """The other way to a constant column, in the study's own tables."""
-    rows = [
+def _of_tables(numbers: Row, reading: str) -> list[Row]:
+    """The rows of a reading in the study's own tables, one a set."""
+    return [
         each
         for each in numbers.get("readings") or []
-        if (each["part"], each["reading"]) == ("table", "trig-untuned")
+        if (each["part"], each["reading"]) == ("table", reading)
     ]
+
+
+def _untuned(numbers: Row) -> str:
+    """The other way to a constant column, in the study's own tables."""
+    rows = _of_tables(numbers, UNTUNED)
     if not rows:
         return ""
     accuracy, flat = (
@@ -160,4 +169,40 @@ def _gerf(numbers: Row) -> str:
     return (
         f"The missing conjugate alone would also move GERF, from {num(defined)} to "
         f"{num(without)}; the paper prints {theirs['average']['gerf']}. "
+    )
+
+
+def _cause(numbers: Row) -> str:
+    """What the TrigRF column alone favours, what GERF's says against it, and whether one is left.
+
+    The smallest σ for TrigRF alone leaves GERF as it is defined.
+    """
+    rows, printed = cells(numbers), numbers["printed"]["accuracy"]
+    if not _of_tables(numbers, UNTUNED) or not all("gerf-unconjugated" in r for r in rows.values()):
+        return ""
+    causes = {
+        "the smallest σ": (UNTUNED, "gerf"),
+        "the missing conjugate": (SLIP, "gerf-unconjugated"),
+    }
+    likely = {cause: at_once(_of_tables(numbers, trig)) for cause, (trig, _) in causes.items()}
+    best, other = ordered(likely)
+    said = "The column alone favours neither cause. "
+    if likely[best] > likely[other]:
+        said = (
+            f"The column alone favours {best}, which makes all sets constant at once "
+            f"{often(likely[best])}; {other} does so {often(likely[other])}. "
+        )
+    left = []
+    for cause, (_, gerf) in causes.items():
+        against = [
+            f"{place} ({printed[place]['gerf']} printed, {predicted(own[gerf])} for a further "
+            "split of ours)"
+            for place, own in rows.items()
+            if inside(own[gerf], printed[place]["gerf"]) is False
+        ]
+        said += f"GERF’s column speaks against {cause} in {listed(against, 'no set')}. "
+        if likely[cause] >= LEVEL and not against:
+            left.append(cause)
+    return said + (
+        f"Both columns fit {listed(left)}. " if left else "Neither explains both columns. "
     )

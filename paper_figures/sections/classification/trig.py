@@ -1,17 +1,19 @@
 """The printed TrigRF column: a constant predictor, and what may have made it one."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from paper_figures.markup import Markup, element, figure_of, join, prose, row, table
 from paper_figures.results import Row, number
 from paper_figures.sections.classification.wording import (
     cells,
     chance,
+    inside,
     listed,
     mean,
     num,
     percent,
+    predicted,
 )
 
 READING = {
@@ -23,6 +25,7 @@ READING = {
     "gerf": "GERF as defined",
     "gerf-unconjugated": "GERF, conjugate left out",
 }
+GERF = {"gerf": "as defined", "gerf-unconjugated": "without the conjugate"}
 TELLING = 2.0
 """Points by which a slip must move GERF to be told from it."""
 TABLES = "tables above"
@@ -40,7 +43,7 @@ def render(numbers: Row) -> list[Markup]:
     return [*parts, *_outcome(found), *_gerf(numbers)]
 
 
-def inside(shares: Row) -> int:
+def as_commonest(shares: Row) -> int:
     """Sets whose printed value lies where the commonest class does in 95 % of splits."""
     return sum(each["low"] <= each["printed"] <= each["high"] for each in shares["sets"])
 
@@ -48,12 +51,10 @@ def inside(shares: Row) -> int:
 def _shares(numbers: Row) -> list[Markup]:
     shares = numbers["shares"]
     lead = (
-        "Every printed value is a whole number of right answers over the test rows, although it is "
-        "a mean over 50 draws, and its spread is printed as < 0.05. A predictor that answers every "
-        "row with one class does so. The last column lists the classes whose share of the test "
+        f"{_whole(shares['sets'])} The last column lists the classes whose share of the test "
         "rows may be the printed one (two-sided p ≥ 0.01). If it is the class that is commonest in "
         "training, its right answers lie in the range given in 95 % of random splits; the printed "
-        f"ones do in {inside(shares)} of {len(shares['sets'])} sets, and together have "
+        f"ones do in {as_commonest(shares)} of {len(shares['sets'])} sets, and together have "
         f"{chance(shares['p'])} (Fisher). Where classes are equally common, as in wifi, "
         "the one that is commonest in training is rarer than others in the test. The sizes are "
         "⌊0.9·n⌋ and ⌊0.05·n⌋ with n the lines of the file less one, as the paper’s L are, and "
@@ -64,16 +65,38 @@ def _shares(numbers: Row) -> list[Markup]:
             each["set"],
             f"{each['train']} / {each['train_by_rows']}",
             f"{each['test']} / {each['test_by_rows']}",
-            f"{each['printed']}",
+            f"{each['printed'] if each['whole'] else '–'} / "
+            f"{each['printed_by_rows'] if each['whole_by_rows'] else '–'}",
             f"{each['low']} to {each['high']}",
             figure_of(each["p"], 2),
             ", ".join(each["consistent"]),
         )
         for each in shares["sets"]
     ]
-    head = ("", "L by lines / rows", "Test by lines / rows", "Right, printed", "Commonest class",
-            "p", "Classes that fit")  # fmt: skip
+    head = ("", "L by lines / rows", "Test by lines / rows", "Right, printed, by lines / rows",
+            "Commonest class", "p", "Classes that fit")  # fmt: skip
     return [element("p", lead), table(head, lines, "The printed TrigRF column", "variants")]
+
+
+def _whole(rows: Sequence[Row]) -> str:
+    """Whether printed values are whole counts, and in which sets that says something."""
+    telling = [each for each in rows if each["coarse"]]
+    counts = [sum(each[key] for each in telling) for key in ("whole", "whole_by_rows")]
+    said = (
+        f"Means over 50 draws need be no whole number of right answers over the test rows; of the "
+        f"printed values, {counts[0]} of {len(telling)} are with the size of the test from the "
+        f"lines of the file, and {counts[1]} with that from the rows"
+    )
+    missed = [each["set"] for each in telling if each["whole"] and not each["whole_by_rows"]]
+    if missed:
+        said += f" ({listed(missed)} would not be)"
+    idle = [each["set"] for each in rows if not each["coarse"]]
+    if idle:
+        said += f"; in {listed(idle)} every value is one, which tells nothing"
+    return said + (
+        ". All spreads are printed as < 0.05. A predictor that answers every row with one class "
+        "gives both."
+    )
 
 
 def _ways(rows: Sequence[Row], reading: str) -> dict[str, dict[str, Row]]:
@@ -128,6 +151,15 @@ def _distance(each: Row, printed: Mapping[str, Mapping[str, float]]) -> float:
     return abs(number(each["accuracy"]) - printed[each["set"]][each["reading"].partition("-")[0]])
 
 
+def at_once(rows: Iterable[Row]) -> float:
+    """How likely a reading is constant in all sets, one split each."""
+    return math.prod(number(each["constant"]) for each in rows)
+
+
+def often(share: float) -> str:
+    return f"with {chance(share, 'probability')}" if share else "never"
+
+
 def _outcome(found: Mapping[str, Ways]) -> list[Markup]:
     """How likely each reading makes the whole column constant, in the tables above."""
     told = []
@@ -135,11 +167,9 @@ def _outcome(found: Mapping[str, Ways]) -> list[Markup]:
         own = found[reading].get(TABLES)
         if own:
             always = sum(number(each["constant"]) == 1 for each in own.values())
-            whole = math.prod(number(each["constant"]) for each in own.values())
-            at_once = f"with {chance(whole, 'probability')}" if whole else "never"
             told.append(
                 f"{READING[reading]}: constant on every split in {always} of {len(own)} sets, and "
-                f"in all sets at once, one split each, {at_once}"
+                f"in all sets at once, one split each, {often(at_once(own.values()))}"
             )
     others = {way: _flat(own) for way, own in found["trig"].items() if way != TABLES}
     if not told:
@@ -170,43 +200,61 @@ def _gerf(numbers: Row) -> list[Markup]:
     ]
     if not moved:
         return []
-    told = [
-        f"{place} {_pair(rows[place]['gerf'])} as defined, "
-        f"{_pair(rows[place]['gerf-unconjugated'])} without, "
-        f"{_pair({key: printed[key][place]['gerf'] for key in ('accuracy', 'spread')})} printed"
+    theirs = {place: printed["accuracy"][place]["gerf"] for place in moved}
+    lines = [
+        row(
+            place,
+            _told(num(theirs[place]), f"spread {num(printed['spread'][place]['gerf'])}"),
+            *(_ours(rows[place][each], theirs[place]) for each in GERF),
+        )
         for place in moved
     ]
+    fits = [
+        f"{listed(place for place in moved if inside(rows[place][each], theirs[place]))} "
+        f"for GERF {said}"
+        for each, said in GERF.items()
+    ]
     nearer = [
-        f"by {key} the printed GERF is nearer to the one without in "
+        f"by {key} in "
         f"{listed(place for place in moved if _nearer(rows[place], printed[key][place], key))}"
         for key in ("accuracy", "spread")
     ]
-    averages = [mean([number(own[each]["accuracy"]) for own in rows.values()])
-                for each in ("gerf", "gerf-unconjugated")]  # fmt: skip
     lead = (
         "One more column can tell a missing conjugate from a σ that was never tuned, which would "
-        "leave it as it is. GERF with s = "
-        "+1 has real features, which no conjugate changes; with s = −1 the slip would show there "
-        f"too. It moves GERF’s accuracy by more than {num(TELLING)} points in these sets (spreads "
-        f"over draws in brackets): {'; '.join(told)}. Of these {len(moved)}, {'; '.join(nearer)}. "
-        f"On average over {len(rows)} sets GERF has {num(averages[0])} as defined and "
-        f"{num(averages[1])} without{_printed(numbers, len(rows))}. "
-        "None of this is proof: only the paper’s code could show what was run."
+        "leave it as it is. GERF with s = +1 has real features, which no conjugate changes; with "
+        f"s = −1 the slip would show there too. It moves GERF by more than {num(TELLING)} points "
+        f"in {listed(moved)}. With the interval in which one more split of ours would lie with "
+        f"95 %, the printed accuracy is inside in {' and in '.join(fits)}; it is nearer to the one "
+        f"without the conjugate {' and '.join(nearer)}. {_averages(numbers)} None of this is "
+        "proof: only the paper’s code could show what was run."
     )
-    return [element("p", lead)]
+    head = ("", "GERF, printed", *(f"GERF {said}" for said in GERF.values()))
+    return [element("p", lead), table(head, lines, "GERF and the conjugate", "variants")]
 
 
-def _printed(numbers: Row, count: int) -> str:
-    """GERF's printed average, if it is of the same sets."""
-    whole = count == len(numbers["printed"]["accuracy"])
-    return f"; {num(numbers['printed']['average']['gerf'])} is printed" if whole else ""
+def _averages(numbers: Row) -> str:
+    """GERF's averages; the printed one, if it is of the same sets."""
+    rows, printed = cells(numbers), numbers["printed"]
+    ours = [
+        f"{num(mean([number(own[each]['accuracy']) for own in rows.values()]))} {said}"
+        for each, said in GERF.items()
+    ]
+    whole = len(rows) == len(printed["accuracy"])
+    theirs = f"; {num(printed['average']['gerf'])} is printed" if whole else ""
+    return f"On average over {len(rows)} sets GERF has {' and '.join(ours)}{theirs}."
 
 
-def _pair(each: Row) -> str:
-    return f"{num(each['accuracy'])} ({num(each['spread'])})"
+def _ours(own: Row, printed: float) -> Markup:
+    """An accuracy with its interval, and on which side of it the printed one lies."""
+    side = {True: ", printed inside", False: ", printed outside", None: ""}[inside(own, printed)]
+    return _told(predicted(own), f"spread {num(own['spread'])}{side}")
+
+
+def _told(value: str, note: str) -> Markup:
+    return join([element("span", value, class_="num"), element("small", note)])
 
 
 def _nearer(own: Mapping[str, Row], printed: Mapping[str, float], key: str) -> bool:
     """Whether the printed GERF lies nearer to GERF without the conjugate."""
-    defined, without = (number(own[name][key]) for name in ("gerf", "gerf-unconjugated"))
+    defined, without = (number(own[name][key]) for name in GERF)
     return abs(without - printed["gerf"]) < abs(defined - printed["gerf"])

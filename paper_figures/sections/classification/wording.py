@@ -51,6 +51,18 @@ def cells(numbers: Row) -> dict[str, dict[str, Row]]:
     return found
 
 
+def inside(own: Row, printed: float) -> bool | None:
+    """Whether a value lies where one more split of ours would with 95 %; None with one split."""
+    reach = number(own["prediction"])
+    return None if math.isnan(reach) else abs(number(own["accuracy"]) - printed) <= reach
+
+
+def predicted(own: Row) -> str:
+    """The accuracy ± where one more split of ours would lie with 95 %."""
+    reach = number(own["prediction"])
+    return num(own["accuracy"]) + ("" if math.isnan(reach) else f" ± {num(reach)}")
+
+
 def ordered(values: Mapping[str, Any]) -> list[str]:
     """Names from the largest value to the smallest."""
     return sorted(values, key=lambda name: -number(values[name]))

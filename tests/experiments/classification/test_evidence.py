@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.classification.evidence import (
     UNTUNED,
     WORDS_ONE_HOT,
+    _whole,
+    by_chance,
     constants,
     first_class,
     preparations,
@@ -96,6 +99,59 @@ def test_a_preparation_is_judged_by_the_cells_that_are_printed_constant() -> Non
     told = {encoding: row["constant"] for (_, encoding), row in found.items()}
     assert told == {"ordinal": 0.25, "one-hot": 1.0, WORDS_ONE_HOT: 1.0}
     assert {row["varying"] for row in found.values()} == {0.0}
+
+
+def printed_but(name: str, seed: int, method: str, right: int) -> Finished:
+    """A unit with the printed accuracies to a whole row, and so many more right for one method."""
+    unit = prepared(name, "ordinal", seed=seed)
+    for each, value in ACCURACY[name].items():
+        more = right if each == method else 0
+        unit.result["methods"][each] = flat(round(value * made.TEST / 100) + more)
+    return unit
+
+
+def test_distances_are_told_by_split_and_without_gerf() -> None:
+    """Twenty points too much for GERF on one split of two, and as much too little on the other."""
+    units = [printed_but("wifi", seed, "gerf", right) for seed, right in ((0, 40), (1, -40))]
+    (row,) = preparations(units)
+    rounding = 0.25
+    assert row["splits"] == pytest.approx([20 / 7, 20 / 7], abs=rounding)
+    assert row["accuracy"] < rounding and row["without_gerf"] < rounding
+    assert row["draws"] == made.DRAWS and row["sets"] == {"wifi": row["accuracy"]}
+    (row,) = preparations(units[:1])
+    assert row["accuracy"] == row["splits"][0] > 20 / 7 - rounding > rounding > row["without_gerf"]
+
+
+def test_chance_is_the_distance_of_a_split_from_others_by_set() -> None:
+    """Uniform on ±a: the mean distance from the mean of three others is a·c, the same c."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "set": name,
+            "method": method,
+            "splits": rng.uniform(-size, size, 2000).tolist(),
+            "spreads": rng.uniform(-1, 1, 2000).tolist(),
+        }
+        for name, size in (("wifi", 1.0), ("car", 4.0))
+        for method in ("pos", "oprf")
+    ]
+    found = by_chance([*rows, rows[0] | {"method": "trig", "splits": [0.0, 99.0] * 2}], 3)
+    draws = rng.uniform(-1, 1, (100_000, 4))
+    unit = np.abs(draws[:, 0] - draws[:, 1:].mean(-1)).mean()
+    # The distance has a standard deviation below 1/2, and 4000 of them, in fours that overlap.
+    error = 5 * 0.5 * (4 / 4000) ** 0.5
+    assert found["sets"]["wifi"] == pytest.approx(unit, abs=error)
+    assert found["sets"]["car"] == pytest.approx(4 * unit, abs=4 * error)
+    assert found["accuracy"] == pytest.approx(np.mean(list(found["sets"].values())))
+    assert found["spread"] == pytest.approx(unit, abs=error)
+    assert by_chance(rows, 2000) == {}
+
+
+def test_whole_counts() -> None:
+    """15.2 % is 15 of 99 and no count of 100; of 1402 every tenth of a percent is one."""
+    assert _whole(15.2, 99) and not _whole(15.2, 100) and not _whole(15.1, 99)
+    assert all(_whole(tenth / 10, 1402) for tenth in range(1001))
+    assert _whole(12.5, 8) and _whole(0.1, 800) and _whole(0.2, 800), "0.125 may go either way"
 
 
 def test_every_cell_that_is_printed_constant_is_told() -> None:

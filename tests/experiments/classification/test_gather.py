@@ -76,6 +76,22 @@ def test_the_verdict_follows_the_numbers(whole: dict[str, Any]) -> None:
     assert spread["ours"] > 0.05 and spread["verdict"] == "not reproduced"
 
 
+def test_one_lead_has_one_interval() -> None:
+    """The ranking and the verdict on OPRF's place tell the same numbers, whatever the sizes."""
+    units = made.study()
+    for unit in units:
+        if unit.config["part"] == "table":
+            unit.result["sizes"]["train"] = 200
+            # Of its own on each split, or the interval would have no width.
+            unit.result["methods"]["oprf"] = made.counts(5, 7 * unit.config["split"] % 5)
+    whole = gather(SIZE, units)
+    item = "place of oprf among the eight by average accuracy"
+    note = next(row["note"] for row in whole["verdicts"] if row["item"] == item)
+    rival = next(each for each in whole["against"] if note.startswith(f"{each['method']} has"))
+    assert rival["confidence"] > 0.1
+    assert f": {rival['difference']:+.2f} ± {rival['confidence']:.2f} (" in note
+
+
 def test_remarks_are_made_of_the_numbers(whole: dict[str, Any]) -> None:
     """A reading that is never constant is not said to be so; one that always is, is."""
     item = "average accuracy of trig over the eight sets, %"
@@ -121,6 +137,12 @@ def test_shares_rule_out_what_cannot_be() -> None:
     printed = round(ACCURACY["wifi"]["trig"] * 20 / 100)
     (row,) = shares([unit])["sets"]
     assert row["printed"] == printed == 3 and row["p"] < 0.02
+    assert (row["test"], row["whole"], row["whole_by_rows"], row["coarse"]) == (
+        20,
+        False,
+        False,
+        True,
+    )
     unit.result["right"] = [0, 1, 5, 9, 5, 1]
     assert shares([unit])["sets"][0]["p"] > 0.5
     assert row["consistent"] == ["1", "2", "3", "4"]

@@ -1,11 +1,8 @@
 """The study from its command line: without data, with damaged data, and twice."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +11,13 @@ import pytest
 from experiments.classification import study
 from experiments.classification.presets import PRESETS
 from experiments.classification.protocol import work
-from experiments.data import origin
+from experiments.data import Origin, origin
 from experiments.data.catalogue import FILES
 from experiments.data.origins import origin as cached
+from verification.runs import Ledger, plain
 
-OPTIONS = ["--preset", "smoke", "--quiet", "--jobs", "1"]
+RESULTS = Path(__file__).parents[3] / "results"
+OPTIONS = ["--preset", "smoke", "--quiet"]
 
 
 def units(preset: str) -> list[Mapping[str, Any]]:
@@ -39,16 +38,33 @@ def test_the_paper_preset_is_the_paper_s_protocol() -> None:
     assert len({(c["set"], c["scaling"], c["encoding"]) for c in prepared}) == 8 * 3 + 5 * 3
 
 
+def test_the_committed_numbers_are_of_the_preset() -> None:
+    """Configuration and units, the latter by label: their names follow the code."""
+    about = json.loads((RESULTS / "classification.paper.manifest.json").read_text("utf-8"))
+    assert about["config"] == plain(asdict(PRESETS["paper"]) | {"only": None})
+    ledger = Ledger(RESULTS / "units" / "classification.paper.jsonl", writes=False)
+    config = next(iter(ledger.finished.values())).config
+    real = Origin(**config["origin"] | {"stand_in": None})
+    wanted = study.units(PRESETS["paper"], dict.fromkeys(study.SETS, real))
+    assert {unit.label for unit in wanted} <= {each.label for each in ledger.finished.values()}
+    # The planted error: one more split, which was never run.
+    more = replace(PRESETS["paper"], seeds=(*PRESETS["paper"].seeds, 99))
+    wanted = study.units(more, dict.fromkeys(study.SETS, real))
+    assert not {unit.label for unit in wanted} <= {each.label for each in ledger.finished.values()}
+
+
 @pytest.mark.usefixtures("offline")
 def test_a_stand_in_is_said_and_the_numbers_are_the_same_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Features and all, here and in two processes of their own."""
     texts = []
-    for place in ("one", "two"):
-        out = tmp_path / place
-        assert study.main([*OPTIONS, "--only", "shares", "--out", str(out)]) == 0
-        texts.append((out / "classification.smoke.json").read_bytes())
+    for jobs in ("1", "2"):
+        chosen = ["--only", "convergence", "shares", "--jobs", jobs, "--out", str(tmp_path / jobs)]
+        assert study.main([*OPTIONS, *chosen]) == 0
+        texts.append((tmp_path / jobs / "classification.smoke.json").read_bytes())
     assert texts[0] == texts[1]
+    assert len(json.loads(texts[0])["convergence"]) == len(study.CONVERGING)
     assert "breast_cancer for banknote" in capsys.readouterr().err
 
 
@@ -72,20 +88,3 @@ def test_a_damaged_file_is_one_sentence(
     said = capsys.readouterr().err
     assert said.startswith("classification: ") and said.count("\n") == 1
     cached.cache_clear()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("real_data")
-def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
-    """The whole smoke preset, killed after its first unit, against a run in one go."""
-    command = [sys.executable, "-m", "experiments", "classification", *OPTIONS, "--out"]
-    killed = subprocess.Popen([*command, str(tmp_path / "killed")])
-    ledger = tmp_path / "killed" / "units" / "classification.smoke.jsonl"
-    while not ledger.exists():
-        assert killed.poll() is None
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
-    for place in ("killed", "whole"):
-        subprocess.run([*command, str(tmp_path / place)], check=True)
-    texts = [(tmp_path / p / "classification.smoke.json").read_bytes() for p in ("killed", "whole")]
-    assert texts[0] == texts[1] and json.loads(texts[0])["preset"] == "smoke"

@@ -5,6 +5,7 @@ import pytest
 
 from experiments.classification import verdicts
 from experiments.classification.presets import SETS
+from experiments.classification.printed import SPREAD
 from experiments.classification.protocol.methods import PAPER
 
 
@@ -41,3 +42,27 @@ def test_stand_ins_have_no_verdict() -> None:
     given = rows({}, 1.0)
     found = verdicts._places(given, verdicts.averages(given, PAPER), stand_ins=True)
     assert [row["verdict"] for row in found] == [None, None]
+
+
+def spread_rows(shift: float) -> verdicts.Rows:
+    """Ten splits with spreads around the printed ones, half of the methods above by `shift`."""
+    rng = np.random.default_rng(0)
+
+    def own(name: str, k: int, method: str) -> dict:
+        mean = SPREAD[name][method] + shift * (-1) ** k
+        spreads = mean + rng.standard_normal(10)
+        return {"spread": spreads.mean(), "spreads": spreads.tolist()}
+
+    return {name: {m: own(name, k, m) for k, m in enumerate(PAPER)} for name in SETS}
+
+
+@pytest.mark.parametrize(
+    ("shift", "expected"), [(0.0, verdicts.REPRODUCED), (3.0, verdicts.NOT_REPRODUCED)]
+)
+def test_spreads_that_are_wrong_in_both_directions_do_not_cancel(
+    shift: float, expected: str
+) -> None:
+    """The columns' mean is the printed one to within 3/7 + chance; the distance is near `shift`."""
+    _, others = verdicts._spreads(spread_rows(shift), "", stand_ins=False)
+    assert others["verdict"] == expected and bool(others["note"]) == (shift > 0)
+    assert shift - 0.5 < others["ours"] < shift + 1.0
