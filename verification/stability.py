@@ -109,15 +109,20 @@ def _log_i0(dtype: str, setting: Setting) -> Row:
     return Row(f"log_i0 {dtype}, t = {t[at]:.9g}", ratios[at], 0.0, 1.0)
 
 
+def _judged(rows: list[Row], setting: Setting) -> Outcome:
+    points = len(rows) * count(POINTS, setting)
+    return outcome(rows, "errors in units of their bounds", points)
+
+
 def oprf(setting: Setting) -> Outcome:
     """ρ*, A*, log(second moment/K²) of OPRF and the utility."""
-    return outcome(_rows(OPRF, setting), "errors in units of their bounds")
+    return _judged(_rows(OPRF, setting), setting)
 
 
 def dirf(setting: Setting) -> Outcome:
     """log(second moment/K²) of PoisRF and GeomRF, and log I0."""
     rows = [*_rows(DIRF, setting), *(_log_i0(dtype, setting) for dtype in DTYPES)]
-    return outcome(rows, "errors in units of their bounds")
+    return _judged(rows, setting)
 
 
 def _log_moment_oprf(rho: Any, d: Any, z: Any, n: Any) -> Any:

@@ -15,6 +15,7 @@ QUICK = {
     "kernels",
     "variance-of-one",
     "operator-linear",
+    "stable-oprf",
     "optimal-gerf-minus",
     "optimal-utility",
     "mean-pos-orthogonal-d8",
