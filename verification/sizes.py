@@ -22,7 +22,7 @@ from verification.shipped import estimator_variance
 
 DIM, FEATURES, ROWS, COLUMNS = 2, 64, 70, 2100
 """64·2100 features of y leave room for 31 rows of x in one block of an estimate."""
-LONG, HEADS = fit.BLOCK + 40, 2
+LONG, HEADS = fit.SHORT + 40, 2
 WIDTH = 2**14
 CHOSEN, POINTS, WANTED = 3, 8, 0.05
 
