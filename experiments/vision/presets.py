@@ -25,7 +25,8 @@ class Preset:
         attentions: for each start, those that are run; all with the first seed.
         swap_features, draws, swap_examples: swaps without training: M, draws of projections for
             each, test images.
-        error_examples: images on which attention is compared with softmax.
+        error_examples, error_draws: images on which attention is compared with softmax, and draws
+            of projections for it beside the model's own.
         speed_rows, speed_features, rounds: patches along a side, M and rounds of the timed steps.
         drop, mixup, cutmix, crop, ema: regularisation of the classification.
     """
@@ -53,6 +54,7 @@ class Preset:
     draws: int
     swap_examples: int
     error_examples: int
+    error_draws: int = 8
     speed_model: str = "tiny"
     speed_rows: tuple[int, ...]
     speed_features: int = 128
@@ -96,6 +98,7 @@ class Smoke(Preset):
     draws: int = 1
     swap_examples: int = 32
     error_examples: int = 1
+    error_draws: int = 1
     speed_model: str = "smoke"
     speed_rows: tuple[int, ...] = (8,)
     speed_features: int = 8
@@ -124,7 +127,7 @@ class Laptop(Preset):
     attentions: Mapping[str, tuple[str, ...]] = field(
         default_factory=lambda: {"scratch": ALL, "uptrain": ALL, "long": MAIN}
     )
-    swap_features: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512, 1024)
+    swap_features: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
     draws: int = 3
     swap_examples: int = 2000
     error_examples: int = 8

@@ -98,7 +98,8 @@ def _training(start: str, attention: str, seed: int, run: Classification) -> Uni
 
 def _errors(preset: Preset, start: str, attention: str, seed: int, run: Classification) -> Unit:
     named = {"kind": "errors", "part": "errors", "start": start, "attention": attention}
-    more = {"seed": seed, "examples": preset.error_examples, "run": asdict(run)}
+    much = {"examples": preset.error_examples, "draws": preset.error_draws}
+    more = much | {"seed": seed, "run": asdict(run)}
     return Unit(f"errors in {_about(start, attention, seed)}", named | more, errors.unit)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data import Origin
-from experiments.vision import study
+from experiments.vision import errors, study
 from experiments.vision.learning import SPIKES
 from experiments.vision.presets import PRESETS
 from verification.runs import Finished, Unit
@@ -44,13 +44,17 @@ def _swap(config: Any) -> dict[str, Any]:
         for m in config["features"]
         for d in range(config["draws"])
     ]
-    return {"softmax": 0.88, "examples": config["examples"], "changed": False, "rows": rows}
+    known = {"softmax": 0.88, "examples": config["examples"], "weights": 1000, "changed": 0}
+    return known | {"rows": rows}
 
 
 def _errors(config: Any) -> dict[str, Any]:
-    keys = ("output_predicted", "output_observed", "kernel_predicted", "kernel_observed", "uniform")
+    def heads(far: float) -> list[list[float]]:
+        return [[far, far], [far, far + 0.02 * config["seed"]]]
+
     return {
-        name: {key: [[far, far], [far, far + 0.02 * config["seed"]]] for key in keys}
+        name: {key: heads(far) for key in errors.KEYS}
+        | {f"{key}_fresh": [heads(far)] * config["draws"] for key in ("output", "kernel")}
         for name, far in ERRORS.items()
     }
 
@@ -63,7 +67,10 @@ def _speed(config: Any) -> dict[str, Any]:
     return {
         "tokens": tokens,
         "seconds": {name: (time * rounds).tolist() for name, time in each.items()},
-        "bytes": {name: round(1e9 * time) for name, time in each.items()},
+        "bytes": {
+            name: {"all": round(1e9 * time) + 10**8, "temporary": round(1e9 * time)}
+            for name, time in each.items()
+        },
     }
 
 

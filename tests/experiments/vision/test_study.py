@@ -53,7 +53,7 @@ def test_every_part_leaves_numbers(numbers: dict) -> None:
 
 
 def test_a_swap_changes_no_weight(numbers: dict) -> None:
-    assert numbers["swap"]["changed"] is False
+    assert numbers["swap"]["changed"] == 0 < numbers["swap"]["weights"]
     assert {row["attention"] for row in numbers["swap"]["rows"]} == {"favor+", "favor++"}
 
 
@@ -183,9 +183,12 @@ def test_a_damaged_checkpoint_is_told_of(
 
 def test_a_changed_weight_is_noticed() -> None:
     one, other = (nnx.Linear(3, 2, rngs=nnx.Rngs(0)) for _ in range(2))
-    assert swap.same_weights(one, other)
+    assert swap.changed_weights(one, other) == 0
     other.kernel[...] = other.kernel[...].at[2, 1].add(1e-6)
-    assert not swap.same_weights(one, other)
+    assert swap.changed_weights(one, other) == 1
+    # Equal as numbers, and yet another weight.
+    other.bias[...] = -other.bias[...]
+    assert swap.changed_weights(one, other) == 3
 
 
 @pytest.fixture(scope="module")
