@@ -39,15 +39,14 @@ def answer(rows: Sequence[Row]) -> str:
 
 def _said(row: Row) -> str:
     chance = number(row["predicted"]["p"])
-    size, own, fresh = (number(row[k]["correlation"]) for k in ("predicted", "observed", "fresh"))
+    size, other = (number(row[key]["correlation"]) for key in ("predicted", "observed"))
     told = ("Yes", "higher") if size < 0 else ("No", "lower")
     whole = "{}: a smaller one goes with a {} accuracy".format(*told)
     return (
         f"{STARTS[row['start']].capitalize()}, the predicted error and the accuracy of "
         f"{row['models']} models have a rank correlation of {_signed(size)} (p = {chance:.2g}; of "
-        f"the error observed with its own projections {_signed(own)}, with fresh ones "
-        f"{_signed(fresh)}), and the model with the smaller predicted error is the more accurate "
-        f"one for {row['agree']} of {row['pairs']} seeds. "
+        f"the observed error {_signed(other)}), and the model with the smaller predicted error is "
+        f"the more accurate one for {row['agree']} of {row['pairs']} seeds. "
         f"{whole if chance < SURE else 'These models do not tell'}."
     )
 
@@ -60,13 +59,11 @@ def caption(results: Results) -> str:
     return (
         "Left: error of the attention's output relative to exact softmax on the queries and keys "
         "of trained models, RMS over layers and heads, predicted from exact variances and observed "
-        "with fresh draws of the projections, RMS over them; every model has one filled mark for "
-        "each estimate. Hollow marks are of the projections that a model was trained with, and may "
-        "have adapted to. Predictions are of first order: one far above 1 says that M is too "
-        "small for the model's large queries and keys, whose outputs are averages of values all "
-        "the same. Right: the accuracy of a model against the error observed with the attention "
-        "and the projections that it was trained with; filled marks are trained from scratch, "
-        f"hollow ones uptrained. {_answer(results)}"
+        "with one draw of the projections; every model has one mark for each estimate. Predictions "
+        "are of first order: one far above 1 says that M is too small for the model's large "
+        "queries and keys, whose outputs are averages of values all the same. Right: the "
+        "accuracy of a model against the observed error of the attention that it was trained with; "
+        f"filled marks are trained from scratch, hollow ones uptrained. {_answer(results)}"
     )
 
 
@@ -89,7 +86,7 @@ def draw(results: Results) -> Figure | None:
         right.plot(*place, marker, color=colour, markerfacecolor=face)
     right.set_xscale("log")
     _plain(right.xaxis)
-    right.set_xlabel("observed error, own projections")
+    right.set_xlabel("observed error")
     right.set_ylabel("test accuracy, %")
     return figure
 
@@ -104,13 +101,9 @@ def _compare(axis: Axes, rows: Sequence[Row]) -> None:
     for name in dict.fromkeys(row["estimate"] for row in rows):
         picked = [row for row in rows if row["estimate"] == name]
         colour, marker, _ = ATTENTION_LOOKS[name]
-        x, y = ([number(r[f"output_{key}"]) for r in picked] for key in ("predicted", "fresh"))
+        x, y = ([number(r[f"output_{key}"]) for r in picked] for key in ("predicted", "observed"))
         axis.plot(x, y, marker, color=colour, label=picked[0]["estimate_name"])
-        trained = [row for row in picked if row["attention"] == name]
-        x, y = ([number(r[f"output_{key}"]) for r in trained] for key in ("predicted", "observed"))
-        axis.plot(x, y, marker, color=colour, markerfacecolor=PAPER)
-    keys = ("predicted", "observed", "fresh")
-    ends = [number(row[f"output_{key}"]) for row in rows for key in keys]
+    ends = [number(row[f"output_{key}"]) for row in rows for key in ("predicted", "observed")]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, linewidth=1.0)
     axis.set_xscale("log")
     axis.set_yscale("log")

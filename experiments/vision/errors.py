@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from jaxtyping import PRNGKeyArray
 
-from crt.integrations.flax import Conversion, convert
+from crt.integrations.flax import convert
 from experiments.training import Diverged, read
 from experiments.vision.attention import ESTIMATES, attend
 from experiments.vision.tasks import Classification
@@ -22,9 +21,8 @@ KEYS = ("output_predicted", "output_observed", "kernel_predicted", "kernel_obser
 def unit(config: Mapping[str, Any]) -> dict[str, Any]:
     """Errors of every head on the queries and keys that the trained model itself makes.
 
-    `observed` is that of the model's own projections where it was trained with them, and may have
-    learned to live with them; `fresh`, one list for each draw, is that of others, which the
-    prediction is of. ρ is fitted to the images. A run that diverged has no model and no errors.
+    Projections are the model's own where it was trained with them; ρ is fitted to the images. A
+    run that diverged has no model and no errors.
     """
     run = read(Classification, config["run"])
     try:
@@ -35,24 +33,17 @@ def unit(config: Mapping[str, Any]) -> dict[str, Any]:
     # All over the set: a folder has its classes one after the other.
     chosen = np.unique(np.linspace(0, len(source) - 1, config["examples"], dtype=int))
     images = jnp.asarray(source.load(chosen)["image"])
-    own = projections_key(run.shape, run.seed)
-    # The model's own draw is what comes of the key's number 0.
-    keys = [own, *(jax.random.fold_in(own, 1 + draw) for draw in range(config["draws"]))]
+    key = projections_key(run.shape, run.seed)
     found = {}
     for name in ESTIMATES:
-        settings = attend(name, run.shape.features)
-        done, *others = (convert(model, settings, k, run=lambda each: each(images)) for k in keys)
-        found[name] = {which: rounded(done, which) for which in KEYS}
-        for which in ("output", "kernel"):
-            found[name][f"{which}_fresh"] = [rounded(one, f"{which}_observed") for one in others]
+        done = convert(model, attend(name, run.shape.features), key, run=lambda each: each(images))
+        found[name] = {
+            which: [np.round(getattr(report, which), 6) for report in done.reports.values()]
+            for which in KEYS
+        }
         if done.rho:
             found[name]["rho"] = [np.round(each, 6) for each in done.rho.values()]
     return found
-
-
-def rounded(done: Conversion, which: str) -> list[np.ndarray]:
-    """One number of the report on each layer, (heads,)."""
-    return [np.round(getattr(report, which), 6) for report in done.reports.values()]
 
 
 def projections_key(shape: Shape, seed: int) -> PRNGKeyArray:

@@ -109,16 +109,14 @@ def swaps(finished: Sequence[Finished]) -> Row | None:
         return None
     rows = []
     for each in own:
-        attention = each.config["attention"]
-        for features in each.config["features"]:
-            drawn = [row for row in each.result["rows"] if row["features"] == features]
-            values = [100 * row["accuracy"] for row in drawn]
-            rows.append(
-                {"attention": attention, "name": TITLES[attention], "features": features}
-                | {"mean": float(np.mean(values)), "least": min(values), "most": max(values)}
-                | {"values": values}
-                | {"agreement": 100 * float(np.mean([row["agreement"] for row in drawn]))}
-            )
+        attention, drawn = each.config["attention"], each.result["rows"]
+        values = [100 * row["accuracy"] for row in drawn]
+        rows.append(
+            {"attention": attention, "name": TITLES[attention]}
+            | {"features": each.config["features"], "values": values}
+            | {"mean": float(np.mean(values)), "least": min(values), "most": max(values)}
+            | {"agreement": 100 * float(np.mean([row["agreement"] for row in drawn]))}
+        )
     return {
         "rows": rows,
         "softmax": 100 * own[0].result["softmax"],
@@ -130,10 +128,7 @@ def swaps(finished: Sequence[Finished]) -> Row | None:
 
 
 def errors(finished: Sequence[Finished]) -> list[Row]:
-    """Errors relative to softmax inside trained models: RMS over layers and heads, and accuracy.
-
-    Those of fresh draws are RMS over the draws too.
-    """
+    """Errors relative to softmax inside trained models: RMS over layers and heads, and accuracy."""
     rows = []
     for each in of_kind(finished, "errors"):
         start, attention, seed = (each.config[key] for key in ("start", "attention", "seed"))
@@ -175,8 +170,7 @@ def explained(rows: Sequence[Row]) -> list[Row]:
             for one, other in pairs
         )
         row = {"start": start, "models": len(own), "pairs": len(pairs), "agree": agree}
-        kinds = ("predicted", "observed", "fresh")
-        found.append(row | {key: _ranks(own, f"output_{key}") for key in kinds})
+        found.append(row | {key: _ranks(own, f"output_{key}") for key in ("predicted", "observed")})
     return found
 
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
+from flax import nnx
 
 from experiments.data import Origin
 from experiments.training import Optimizer
@@ -68,8 +69,9 @@ def task(config: Mapping[str, Any], attention: str) -> Classification:
 
 def prepared(run: Classification) -> tuple[Callable[[], None], dict[str, int]]:
     """A step as a call, as training makes it, which updates its state in place; and its memory."""
-    graph, _ = steps.outline(run)
-    state = steps.first(run)
+    # Without jit: layers and models share what is compiled for a weight.
+    graph, params, fixed = nnx.split(run.model(nnx.Rngs(run.seed)), nnx.Param, ...)
+    state = steps.begin(run, params, fixed)
     side = run.shape.side
     batch = {
         "image": jax.random.normal(jax.random.key(run.seed), (run.batch, side, side, 3)),

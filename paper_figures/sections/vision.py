@@ -81,32 +81,17 @@ def _swap(found: Row) -> str:
 
 
 def _errors(rows: Sequence[Row]) -> str:
-    """Errors of both estimates: in models trained with softmax, and each in its own models."""
-    rows = [each for each in rows if each["start"] in vision_error.STARTS]
-    exact = [each for each in rows if each["attention"] == "softmax"]
-    return (
-        "Error of the attention's output relative to softmax, means over models. Inside those "
-        f"trained with softmax: {_means(exact, 'predicted', 'fresh')}. Inside those trained with "
-        f"the estimate: {_means(vision_error.own(rows), 'predicted', 'fresh', 'observed')}. Error "
-        "of the kernel matrix, whose prediction is exact in the mean square over draws, inside "
-        f"those trained with softmax: {_means(exact, 'predicted', 'fresh', what='kernel')}."
-    )
-
-
-SEEN = {
-    "predicted": "predicted",
-    "fresh": "observed with fresh projections",
-    "observed": "with the model's own",
-}
-
-
-def _means(rows: Sequence[Row], *keys: str, what: str = "output") -> str:
+    """The errors of both estimates inside the models trained with softmax."""
     said = []
-    for name in dict.fromkeys(each["estimate_name"] for each in rows):
-        own = [each for each in rows if each["estimate_name"] == name]
-        means = (
-            f"{sum(number(each[f'{what}_{key}']) for each in own) / len(own):.3g} {SEEN[key]}"
-            for key in keys
+    exact = [e for e in rows if e["attention"] == "softmax" and e["start"] in vision_error.STARTS]
+    for name in dict.fromkeys(each["estimate_name"] for each in exact):
+        own = [each for each in exact if each["estimate_name"] == name]
+        predicted, observed = (
+            sum(number(each[f"output_{key}"]) for each in own) / len(own)
+            for key in ("predicted", "observed")
         )
-        said.append(f"{name} {', '.join(means)}")
-    return "; ".join(said)
+        said.append(f"{name} {predicted:.3g} predicted, {observed:.3g} observed")
+    return (
+        "Error of the attention's output inside the models trained with softmax, relative to it, "
+        f"means over models: {'; '.join(said)}."
+    )

@@ -38,10 +38,9 @@ def _training(config: Any) -> dict[str, Any]:
 
 
 def _swap(config: Any) -> dict[str, Any]:
-    far = ERRORS[config["attention"]]
+    far = ERRORS[config["attention"]] * 4 / config["features"]
     rows = [
-        {"features": m, "draw": d, "accuracy": 0.88 - far * 4 / m - 0.01 * d, "agreement": 0.9}
-        for m in config["features"]
+        {"draw": d, "accuracy": 0.88 - far - 0.01 * d, "agreement": 0.9}
         for d in range(config["draws"])
     ]
     known = {"softmax": 0.88, "examples": config["examples"], "weights": 1000, "changed": 0}
@@ -52,11 +51,7 @@ def _errors(config: Any) -> dict[str, Any]:
     def heads(far: float) -> list[list[float]]:
         return [[far, far], [far, far + 0.02 * config["seed"]]]
 
-    return {
-        name: {key: heads(far) for key in errors.KEYS}
-        | {f"{key}_fresh": [heads(far)] * config["draws"] for key in ("output", "kernel")}
-        for name, far in ERRORS.items()
-    }
+    return {name: {key: heads(far) for key in errors.KEYS} for name, far in ERRORS.items()}
 
 
 def _speed(config: Any) -> dict[str, Any]:

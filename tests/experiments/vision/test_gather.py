@@ -71,13 +71,6 @@ def test_curves_end_with_the_last_evaluation() -> None:
     assert rows["scratch", "elu"]["end"]["least"] == rows["scratch", "elu"]["end"]["most"]
 
 
-def test_errors_of_fresh_draws_are_averaged_over_them() -> None:
-    (unit,) = [each for each in made.everything() if each.label == "errors in long, FAVOR+, seed 0"]
-    unit.result["favor+"]["output_fresh"] = [[[0.0, 0.0], [0.0, 0.0]], [[2.0, 2.0], [2.0, 2.0]]]
-    row, _ = gather.errors([unit])
-    assert row["output_fresh"] == pytest.approx(2**0.5) and row["output_observed"] == 0.8
-
-
 def test_numbers_of_a_part_of_the_units() -> None:
     done = made.everything()
     for count in (0, 1, 3, 8, 20):
