@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from paper_figures.results import Results, Row, number, numbers
-from paper_figures.style import ATTENTION_LOOKS
+from paper_figures.style import ATTENTION_LOOKS, PAPER, reach
 
 TITLE = "Vision Transformers: accuracy (the paper's Figure 4, left)"
 PANELS = {"scratch": "from scratch", "uptrain": "uptrained from MAE", "long": "from scratch"}
@@ -22,10 +22,10 @@ def caption(results: Results) -> str:
     )
     return (
         f"Test accuracy in percent against training steps on {size.get('data')}: means over seeds, "
-        "bands from the smallest to the largest; one seed has no band. On the way at most "
-        f"{number(size.get('curve_examples')):,.0f} test images are taken, at the end at most "
-        f"{number(size.get('test_examples')):,.0f}: {ends}. The paper's figure is of ViT-Large on "
-        "ImageNet."
+        "bands and bars from the smallest to the largest; one seed has none. On the way at most "
+        f"{number(size.get('curve_examples')):,.0f} test images are taken. The hollow marks at the "
+        f"end are of at most {number(size.get('test_examples')):,.0f}, so that they need not be on "
+        f"the lines: {ends}. The paper's figure is of ViT-Large on ImageNet."
     )
 
 
@@ -58,3 +58,8 @@ def _panel(axis: Axes, rows: Sequence[Row]) -> None:
         if row["seeds"] > 1:
             band = numbers(row["least"]), numbers(row["most"])
             axis.fill_between(steps, *band, color=colour, alpha=0.18, linewidth=0)
+        last, mean, *ends = ([number(row["end"][k])] for k in ("step", "mean", "least", "most"))
+        axis.errorbar(
+            last, mean, reach(mean, *ends) if row["seeds"] > 1 else None, color=colour,
+            marker=marker, markersize=6, markerfacecolor=PAPER, linestyle="", capsize=2,
+        )  # fmt: skip

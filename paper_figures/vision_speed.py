@@ -23,9 +23,9 @@ def caption(results: Results) -> str:
     gain = last["faster"]["favor++"]
     return (
         f"A training step of ViT-{last['model']} on one image, forward and backward, float32, on a "
-        f"CPU, M = {last['features']}: steps per second, their ratio to softmax, and the memory of "
-        "the compiled step beside its arguments. Marks are medians over interleaved rounds, bars "
-        "the smallest and the largest. "
+        f"CPU, M = {last['features']}: steps per second, their ratio to softmax, and the peak "
+        "memory of the compiled step, with weights and the optimizer's state. Marks are medians "
+        "over interleaved rounds, bars the smallest and the largest. "
         f"At {last['tokens']} tokens FAVOR++ makes {number(gain['median']):.2f} times the steps of "
         f"softmax ({number(gain['least']):.2f} to {number(gain['most']):.2f})."
     )
@@ -42,7 +42,8 @@ def draw(results: Results) -> Figure | None:
     axes[1].axhline(1.0, color=GREY, linewidth=1.0, zorder=0)
     found = results.experiment("vision") or results.none
     _memory(axes[2], found.numbers.get("memory") or [])
-    for axis, label in zip(axes, ("steps per second", "relative to softmax", "MB"), strict=True):
+    labels = ("steps per second", "relative to softmax", "peak memory, MB")
+    for axis, label in zip(axes, labels, strict=True):
         axis.set_xscale("log", base=2)
         axis.set_yscale("log")
         axis.set_xlabel("tokens L")

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from paper_figures.results import Results, number
+from paper_figures.results import Results, Row, number
 from paper_figures.style import ATTENTION_LOOKS, GREY
 
 TITLE = "Vision Transformers: attention swapped without training"
@@ -10,13 +10,17 @@ TITLE = "Vision Transformers: attention swapped without training"
 
 def caption(results: Results) -> str:
     found = (results.experiment("vision") or results.none).numbers.get("swap") or {}
-    changed = "some weight changed" if found.get("changed") else "no weight changed"
     return (
         f"Accuracy on {found.get('examples', 0)} test images of a ViT trained with softmax (grey "
         f"line, {number(found.get('softmax')):.1f} %) after its attention is swapped for one with "
-        f"M features, {changed}: means over {found.get('draws', 0)} draws of the projections, "
-        "bands from the smallest to the largest."
+        f"M features, {weights(found)}: means over {found.get('draws', 0)} draws of the "
+        "projections, bands from the smallest to the largest."
     )
+
+
+def weights(found: Row) -> str:
+    """What the swaps did to the weights of the model, which were compared bit for bit."""
+    return f"{found.get('changed') or 'none'} of its {found.get('weights', 0)} weights changed"
 
 
 def draw(results: Results) -> Figure | None:

@@ -68,17 +68,28 @@ def accuracies(finished: Sequence[Finished]) -> list[Row]:
 
 
 def curves(finished: Sequence[Finished]) -> list[Row]:
-    """Accuracy in percent against steps: mean over seeds, the smallest and the largest."""
+    """Accuracy in percent against steps: mean over seeds, the smallest and the largest.
+
+    `end` is apart: the last evaluation is of more images than those on the way.
+    """
     rows = []
     for (start, attention), own in _groups(finished).items():
         steps = [row["step"] for row in own[0].result["curve"]]
-        values = 100 * np.array([[r["accuracy"] for r in each.result["curve"]] for each in own])
+        values = np.array([[r["accuracy"] for r in each.result["curve"]] for each in own])
+        last = np.array([each.result["test"]["accuracy"] for each in own])
+        end = {"step": own[0].config["run"]["steps"]} | _over_seeds(last)
         rows.append(
             _named(start, attention)
-            | {"steps": steps, "seeds": len(own), "mean": values.mean(0)}
-            | {"least": values.min(0), "most": values.max(0)}
+            | {"steps": steps, "seeds": len(own), "end": end}
+            | _over_seeds(values)
         )
     return rows
+
+
+def _over_seeds(shares: np.ndarray) -> Row:
+    """Shares, one row for each seed, in percent."""
+    values = 100 * shares
+    return {"mean": values.mean(0), "least": values.min(0), "most": values.max(0)}
 
 
 def stability(finished: Sequence[Finished]) -> list[Row]:
@@ -98,22 +109,21 @@ def swaps(finished: Sequence[Finished]) -> Row | None:
         return None
     rows = []
     for each in own:
-        attention = each.config["attention"]
-        for features in each.config["features"]:
-            drawn = [row for row in each.result["rows"] if row["features"] == features]
-            values = [100 * row["accuracy"] for row in drawn]
-            rows.append(
-                {"attention": attention, "name": TITLES[attention], "features": features}
-                | {"mean": float(np.mean(values)), "least": min(values), "most": max(values)}
-                | {"values": values}
-                | {"agreement": 100 * float(np.mean([row["agreement"] for row in drawn]))}
-            )
+        attention, drawn = each.config["attention"], each.result["rows"]
+        values = [100 * row["accuracy"] for row in drawn]
+        rows.append(
+            {"attention": attention, "name": TITLES[attention]}
+            | {"features": each.config["features"], "values": values}
+            | {"mean": float(np.mean(values)), "least": min(values), "most": max(values)}
+            | {"agreement": 100 * float(np.mean([row["agreement"] for row in drawn]))}
+        )
     return {
         "rows": rows,
         "softmax": 100 * own[0].result["softmax"],
         "examples": own[0].result["examples"],
         "draws": own[0].config["draws"],
-        "changed": any(each.result["changed"] for each in own),
+        "weights": own[0].result["weights"],
+        "changed": sum(each.result["changed"] for each in own),
     }
 
 
@@ -184,7 +194,7 @@ def _ranks(rows: Sequence[Row], key: str) -> Mapping[str, float]:
     return {"correlation": float(test.statistic), "p": float(test.pvalue)}
 
 
-def _rms(values: Sequence[Sequence[Any]]) -> float:
+def _rms(values: Sequence[Any]) -> float:
     return float(np.sqrt(np.mean(np.square(np.array(values, float)))))
 
 
@@ -196,9 +206,15 @@ def _accuracy(finished: Sequence[Finished], start: str, attention: str, seed: in
 
 
 def memory(finished: Sequence[Finished]) -> list[Row]:
-    """Bytes that a step needs beside its arguments, as compiled."""
-    own = of_kind(finished, "speed")
-    return [{"tokens": each.result["tokens"], "bytes": each.result["bytes"]} for each in own]
+    """Bytes of a step as compiled: all of them, and the temporary ones among them."""
+    return [
+        {"tokens": each.result["tokens"]}
+        | {
+            key: {name: size[part] for name, size in each.result["bytes"].items()}
+            for key, part in (("bytes", "all"), ("temporary", "temporary"))
+        }
+        for each in of_kind(finished, "speed")
+    ]
 
 
 def speeds(finished: Sequence[Finished]) -> list[Row]:

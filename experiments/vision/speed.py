@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
+from flax import nnx
 
 from experiments.data import Origin
 from experiments.training import Optimizer
@@ -25,9 +26,9 @@ def unit(config: Mapping[str, Any]) -> dict[str, Any]:
 
     What else the machine does then hits all of them alike; every round begins with another one.
     """
-    calls, memory = {}, {}
+    calls, sizes = {}, {}
     for name in NAMES:
-        calls[name], memory[name] = prepared(task(config, name))
+        calls[name], sizes[name] = prepared(task(config, name))
     seconds: dict[str, list[float]] = {name: [] for name in NAMES}
     order = list(NAMES)
     for number in range(config["rounds"] + 1):
@@ -38,7 +39,7 @@ def unit(config: Mapping[str, Any]) -> dict[str, Any]:
             if number:
                 seconds[name].append(time.perf_counter() - start)
         order = order[1:] + order[:1]
-    return {"tokens": config["rows"] ** 2, "seconds": seconds, "bytes": memory}
+    return {"tokens": config["rows"] ** 2, "seconds": seconds, "bytes": sizes}
 
 
 def task(config: Mapping[str, Any], attention: str) -> Classification:
@@ -66,17 +67,37 @@ def task(config: Mapping[str, Any], attention: str) -> Classification:
     )
 
 
-def prepared(run: Classification) -> tuple[Callable[[], None], int]:
-    """A step as a call, and the bytes that it needs beside its arguments."""
-    graph, _ = steps.outline(run)
-    state = steps.first(run)
+def prepared(run: Classification) -> tuple[Callable[[], None], dict[str, int]]:
+    """A step as a call, as training makes it, which updates its state in place; and its memory."""
+    # Without jit: layers and models share what is compiled for a weight.
+    graph, params, fixed = nnx.split(run.model(nnx.Rngs(run.seed)), nnx.Param, ...)
+    state = steps.begin(run, params, fixed)
     side = run.shape.side
     batch = {
         "image": jax.random.normal(jax.random.key(run.seed), (run.batch, side, side, 3)),
         "label": jnp.zeros(run.batch, jnp.int32),
     }
-    step = jax.jit(lambda state, batch: steps.update(run, graph, state, batch))
-    compiled = step.lower(state, batch).compile()
-    analysis = compiled.memory_analysis()
-    bytes_ = analysis.temp_size_in_bytes if analysis else 0
-    return lambda: jax.block_until_ready(compiled(state, batch)), bytes_
+    compiled = cast(Any, steps.compiled(run, graph, None)).lower(state, batch).compile()
+
+    def call() -> None:
+        nonlocal state
+        state, measured = compiled(state, batch)
+        jax.block_until_ready((state, measured))
+
+    return call, memory(compiled)
+
+
+def memory(compiled: jax.stages.Compiled) -> dict[str, int]:
+    """Bytes of a compiled function: all that it occupies at its peak, and the temporary among them.
+
+    Arguments, results, temporaries and the program; a result in the place of an argument is one.
+    """
+    found = compiled.memory_analysis()
+    if found is None:
+        raise NotImplementedError("XLA has no analysis of memory on this platform.")
+    held = found.argument_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
+    temporary = found.temp_size_in_bytes
+    return {
+        "all": held + temporary + found.generated_code_size_in_bytes,
+        "temporary": temporary,
+    }

@@ -66,9 +66,9 @@ def units(preset: Preset, origins: Origins) -> list[Unit]:
         *(_training(*each) for each in first),
         *_swaps(preset, made("scratch", "softmax", preset.seeds[0])),
         *(_speed(preset, rows) for rows in preset.speed_rows),
-        *(_errors(preset, *each) for each in first),
+        *(_errors(preset, "errors", *each) for each in first),
         *(_training(*each) for each in (*later, *rest)),
-        *(_errors(preset, *each) for each in (*later, *rest) if each[1] in MAIN),
+        *(_errors(preset, "later errors", *each) for each in (*later, *rest) if each[1] in MAIN),
     ]
 
 
@@ -96,28 +96,32 @@ def _training(start: str, attention: str, seed: int, run: Classification) -> Uni
     return Unit(_about(start, attention, seed), named | {"run": asdict(run)}, learning.classify)
 
 
-def _errors(preset: Preset, start: str, attention: str, seed: int, run: Classification) -> Unit:
+def _errors(
+    preset: Preset, group: str, start: str, attention: str, seed: int, run: Classification
+) -> Unit:
     named = {"kind": "errors", "part": "errors", "start": start, "attention": attention}
     more = {"seed": seed, "examples": preset.error_examples, "run": asdict(run)}
-    return Unit(f"errors in {_about(start, attention, seed)}", named | more, errors.unit)
+    return Unit(f"errors in {_about(start, attention, seed)}", named | more, errors.unit, group)
 
 
 def _swaps(preset: Preset, run: Classification) -> list[Unit]:
     return [
         Unit(
-            f"swap for {TITLES[name]}",
+            f"swap for {TITLES[name]}, M = {features}",
             {
                 "kind": "swap",
                 "part": "swap",
                 "attention": name,
-                "features": preset.swap_features,
+                "features": features,
                 "draws": preset.draws,
                 "examples": preset.swap_examples,
                 "seed": preset.seeds[0],
                 "run": asdict(run),
             },
             swap.unit,
+            group="swap",
         )
+        for features in preset.swap_features
         for name in ESTIMATES
     ]
 

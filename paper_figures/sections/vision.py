@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from paper_figures import vision_error
+from paper_figures import vision_error, vision_swap
 from paper_figures.markup import Markup, element, join, numeral, row, table
 from paper_figures.results import Row, Run, number
 
@@ -74,10 +74,9 @@ def _swap(found: Row) -> str:
     said = ", ".join(
         f"{each['name']} {number(each['mean']):.1f} %" for each in rows if each["features"] == most
     )
-    weights = "some weights changed" if found["changed"] else "no weight changed"
     return (
-        f"A swap of attention in the trained softmax model ({exact:.1f} %), {weights} and nothing "
-        f"trained, at M = {most}: {said}."
+        f"A swap of attention in the trained softmax model ({exact:.1f} %), "
+        f"{vision_swap.weights(found)} and nothing trained, at M = {most}: {said}."
     )
 
 

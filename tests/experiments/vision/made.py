@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data import Origin
-from experiments.vision import study
+from experiments.vision import errors, study
 from experiments.vision.learning import SPIKES
 from experiments.vision.presets import PRESETS
 from verification.runs import Finished, Unit
@@ -38,21 +38,20 @@ def _training(config: Any) -> dict[str, Any]:
 
 
 def _swap(config: Any) -> dict[str, Any]:
-    far = ERRORS[config["attention"]]
+    far = ERRORS[config["attention"]] * 4 / config["features"]
     rows = [
-        {"features": m, "draw": d, "accuracy": 0.88 - far * 4 / m - 0.01 * d, "agreement": 0.9}
-        for m in config["features"]
+        {"draw": d, "accuracy": 0.88 - far - 0.01 * d, "agreement": 0.9}
         for d in range(config["draws"])
     ]
-    return {"softmax": 0.88, "examples": config["examples"], "changed": False, "rows": rows}
+    known = {"softmax": 0.88, "examples": config["examples"], "weights": 1000, "changed": 0}
+    return known | {"rows": rows}
 
 
 def _errors(config: Any) -> dict[str, Any]:
-    keys = ("output_predicted", "output_observed", "kernel_predicted", "kernel_observed", "uniform")
-    return {
-        name: {key: [[far, far], [far, far + 0.02 * config["seed"]]] for key in keys}
-        for name, far in ERRORS.items()
-    }
+    def heads(far: float) -> list[list[float]]:
+        return [[far, far], [far, far + 0.02 * config["seed"]]]
+
+    return {name: {key: heads(far) for key in errors.KEYS} for name, far in ERRORS.items()}
 
 
 def _speed(config: Any) -> dict[str, Any]:
@@ -63,7 +62,10 @@ def _speed(config: Any) -> dict[str, Any]:
     return {
         "tokens": tokens,
         "seconds": {name: (time * rounds).tolist() for name, time in each.items()},
-        "bytes": {name: round(1e9 * time) for name, time in each.items()},
+        "bytes": {
+            name: {"all": round(1e9 * time) + 10**8, "temporary": round(1e9 * time)}
+            for name, time in each.items()
+        },
     }
 
 

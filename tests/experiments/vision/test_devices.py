@@ -190,7 +190,7 @@ def test_the_study_on_two_hosts_finds_what_it_finds_on_one(tmp_path: Path) -> No
             _, second = together(command, "--hosts", "{address}", "2", "{number}", devices=1)
             assert second[0] == ""
         found[name] = json.loads((out / "vision.smoke.json").read_text())
-        assert len((out / "units" / "vision.smoke.jsonl").read_text().splitlines()) == 7
+        assert len((out / "units" / "vision.smoke.jsonl").read_text().splitlines()) == 6
     one, two = found.values()
     assert two["pretraining"]["loss"] == pytest.approx(one["pretraining"]["loss"], rel=1e-4)
     for mine, other in zip(one["errors"], two["errors"], strict=True):

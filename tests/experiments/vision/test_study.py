@@ -4,19 +4,20 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import jax
+import jax.numpy as jnp
 import pytest
 from flax import nnx
 
 from experiments.__main__ import main
 from experiments.experiment import ROOT
 from experiments.training import Config, ConfigError, Diverged, Trained, TrainingError
-from experiments.vision import errors, gather, learning, study, swap, weights
+from experiments.vision import errors, gather, learning, speed, study, swap, weights
 from experiments.vision.weights import folder
 from tests.experiments.test_killed import kill_repeatedly
 from tests.experiments.training.test_loop import damage
@@ -47,13 +48,13 @@ def numbers(smoke: Path) -> dict:
 
 def test_every_part_leaves_numbers(numbers: dict) -> None:
     found = {(row["start"], row["attention"]) for row in numbers["accuracy"]}
-    assert ("uptrain", "favor+") in found and ("long", "elu") in found and len(found) == 4
+    assert found == {("scratch", "softmax"), ("uptrain", "favor++"), ("long", "elu")}
     assert all(0 <= row["mean"] <= 100 for row in numbers["accuracy"])
     assert numbers["pretraining"]["loss"] > 0 and len(numbers["memory"]) == 1
 
 
 def test_a_swap_changes_no_weight(numbers: dict) -> None:
-    assert numbers["swap"]["changed"] is False
+    assert numbers["swap"]["changed"] == 0 < numbers["swap"]["weights"]
     assert {row["attention"] for row in numbers["swap"]["rows"]} == {"favor+", "favor++"}
 
 
@@ -183,9 +184,26 @@ def test_a_damaged_checkpoint_is_told_of(
 
 def test_a_changed_weight_is_noticed() -> None:
     one, other = (nnx.Linear(3, 2, rngs=nnx.Rngs(0)) for _ in range(2))
-    assert swap.same_weights(one, other)
+    assert swap.changed_weights(one, other) == 0
     other.kernel[...] = other.kernel[...].at[2, 1].add(1e-6)
-    assert not swap.same_weights(one, other)
+    assert swap.changed_weights(one, other) == 1
+    # Equal as numbers, and yet others.
+    for model, zero in ((one, 0.0), (other, -0.0)):
+        model.kernel[...] = model.kernel[...].at[0].set(zero)
+    assert swap.changed_weights(one, other) == 3
+
+
+def test_all_memory_of_a_function_is_counted() -> None:
+    numbers = jnp.zeros(1000, jnp.float32)
+
+    def compiled(function: Callable, *donated: int) -> dict[str, int]:
+        return speed.memory(jax.jit(function, donate_argnums=donated).lower(numbers).compile())
+
+    apart, in_place = compiled(lambda x: x + 1), compiled(lambda x: x + 1, 0)
+    assert apart["all"] == apart["temporary"] + 8000
+    assert in_place["all"] == in_place["temporary"] + 4000
+    inner = compiled(lambda x: jnp.sort(x)[::7])
+    assert inner["temporary"] >= 4000 and inner["all"] == inner["temporary"] + 4000 + 4 * 143
 
 
 @pytest.fixture(scope="module")
