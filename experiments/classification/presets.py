@@ -56,8 +56,8 @@ PRESETS: Mapping[str, Size] = {
         (32, 128, 512),
         2000,
     ),
-    # The paper's protocol, on ten splits in the place of one. 65 minutes on two cores that had
-    # other work at the time.
+    # The paper's protocol, on ten splits in the place of one: 57 minutes of CPU time, about half an
+    # hour of two cores.
     "paper": Size(
         SETS,
         tuple(range(10)),
