@@ -59,11 +59,14 @@ def caption(results: Results) -> str:
     return (
         "Left: error of the attention's output relative to exact softmax on the queries and keys "
         "of trained models, RMS over layers and heads, predicted from exact variances and observed "
-        "with one draw of the projections; every model has one mark for each estimate. Predictions "
-        "are of first order: one far above 1 says that M is too small for the model's large "
-        "queries and keys, whose outputs are averages of values all the same. Right: the "
-        "accuracy of a model against the observed error of the attention that it was trained with; "
-        f"filled marks are trained from scratch, hollow ones uptrained. {_answer(results)}"
+        "with fresh draws of the projections, RMS over them; every model of the first seed has one "
+        "filled mark for each estimate. Hollow marks are of the projections that a model was "
+        "trained with, and may have adapted to. Predictions are of first order: one far above 1 "
+        "says that M is too small for the model's large queries and keys, whose outputs are "
+        "averages of values all the same. Right: the accuracy of a model against the error "
+        "observed with the attention and the projections that it was trained with; filled marks "
+        "are trained from scratch, "
+        f"hollow ones uptrained. {_answer(results)}"
     )
 
 
@@ -86,7 +89,7 @@ def draw(results: Results) -> Figure | None:
         right.plot(*place, marker, color=colour, markerfacecolor=face)
     right.set_xscale("log")
     _plain(right.xaxis)
-    right.set_xlabel("observed error")
+    right.set_xlabel("observed error, own projections")
     right.set_ylabel("test accuracy, %")
     return figure
 
@@ -101,8 +104,14 @@ def _compare(axis: Axes, rows: Sequence[Row]) -> None:
     for name in dict.fromkeys(row["estimate"] for row in rows):
         picked = [row for row in rows if row["estimate"] == name]
         colour, marker, _ = ATTENTION_LOOKS[name]
-        x, y = ([number(r[f"output_{key}"]) for r in picked] for key in ("predicted", "observed"))
-        axis.plot(x, y, marker, color=colour, label=picked[0]["estimate_name"])
+        marks = {
+            "fresh": [row for row in picked if row["output_fresh"] is not None],
+            "observed": [row for row in picked if row["attention"] == name],
+        }
+        for kind, own in marks.items():
+            x, y = ([number(row[f"output_{key}"]) for row in own] for key in ("predicted", kind))
+            face, label = (colour, picked[0]["estimate_name"]) if kind == "fresh" else (PAPER, None)
+            axis.plot(x, y, marker, color=colour, markerfacecolor=face, label=label)
     ends = [number(row[f"output_{key}"]) for row in rows for key in ("predicted", "observed")]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, linewidth=1.0)
     axis.set_xscale("log")

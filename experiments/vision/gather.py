@@ -128,18 +128,31 @@ def swaps(finished: Sequence[Finished]) -> Row | None:
 
 
 def errors(finished: Sequence[Finished]) -> list[Row]:
-    """Errors relative to softmax inside trained models: RMS over layers and heads, and accuracy."""
+    """Errors relative to softmax inside trained models: RMS over layers and heads, and accuracy.
+
+    `fresh` are RMS over draws of the projections too, None where none but the own was looked at.
+    """
     rows = []
+    fresh = {_model(each.config): each.result for each in of_kind(finished, "fresh")}
     for each in of_kind(finished, "errors"):
-        start, attention, seed = (each.config[key] for key in ("start", "attention", "seed"))
+        start, attention, seed = _model(each.config)
+        drawn = fresh.get((start, attention, seed)) or {}
         for estimate, found in each.result.items():
             rows.append(
                 _named(start, attention)
                 | {"seed": seed, "estimate": estimate, "estimate_name": TITLES[estimate]}
                 | {"accuracy": _accuracy(finished, start, attention, seed)}
                 | {key: _rms(found[key]) for key in found if key != "rho"}
+                | {
+                    f"{which}_fresh": _rms(drawn[estimate][which]) if drawn else None
+                    for which in ("output", "kernel")
+                }
             )
     return rows
+
+
+def _model(config: Mapping[str, Any]) -> tuple[str, str, int]:
+    return config["start"], config["attention"], config["seed"]
 
 
 def own_errors(rows: Sequence[Row]) -> list[Row]:

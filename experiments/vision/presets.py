@@ -25,7 +25,8 @@ class Preset:
         attentions: for each start, those that are run; all with the first seed.
         swap_features, draws, swap_examples: swaps without training: M, draws of projections for
             each, test images.
-        error_examples: images on which attention is compared with softmax.
+        error_examples, fresh_draws: images on which attention is compared with softmax, and draws
+            of projections that no model was trained with.
         speed_rows, speed_features, rounds: patches along a side, M and rounds of the timed steps.
         drop, mixup, cutmix, crop, ema: regularisation of the classification.
     """
@@ -53,6 +54,7 @@ class Preset:
     draws: int
     swap_examples: int
     error_examples: int
+    fresh_draws: int = 8
     speed_model: str = "tiny"
     speed_rows: tuple[int, ...]
     speed_features: int = 128
@@ -97,6 +99,7 @@ class Smoke(Preset):
     draws: int = 1
     swap_examples: int = 32
     error_examples: int = 1
+    fresh_draws: int = 1
     speed_model: str = "smoke"
     speed_rows: tuple[int, ...] = (8,)
     speed_features: int = 8

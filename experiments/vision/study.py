@@ -6,6 +6,7 @@ uptrain   the same from the pre-trained encoder, its attention swapped
 long      the same from random weights, with four times the tokens
 swap      a trained softmax model with another attention and no training, against M
 errors    how far FAVOR+ and FAVOR++ are from softmax inside the trained models
+fresh     the same inside those of the first seed, with projections that they never saw
 speed     steps per second of ViT-tiny against the number of tokens, and memory
 
 The paper preset runs with --jobs 1 on the devices of one machine, or with --hosts on those of many,
@@ -31,6 +32,7 @@ from experiments.vision import (
     claims,
     configs,
     errors,
+    fresh,
     gather,
     learning,
     paper,
@@ -67,6 +69,7 @@ def units(preset: Preset, origins: Origins) -> list[Unit]:
         *_swaps(preset, made("scratch", "softmax", preset.seeds[0])),
         *(_speed(preset, rows) for rows in preset.speed_rows),
         *(_errors(preset, "errors", *each) for each in first),
+        *(_fresh(preset, *each) for each in first),
         *(_training(*each) for each in (*later, *rest)),
         *(_errors(preset, "later errors", *each) for each in (*later, *rest) if each[1] in MAIN),
     ]
@@ -102,6 +105,17 @@ def _errors(
     named = {"kind": "errors", "part": "errors", "start": start, "attention": attention}
     more = {"seed": seed, "examples": preset.error_examples, "run": asdict(run)}
     return Unit(f"errors in {_about(start, attention, seed)}", named | more, errors.unit, group)
+
+
+def _fresh(preset: Preset, start: str, attention: str, seed: int, run: Classification) -> Unit:
+    named = {"kind": "fresh", "part": "fresh", "start": start, "attention": attention}
+    much = {"examples": preset.error_examples, "draws": preset.fresh_draws}
+    return Unit(
+        f"fresh projections in {_about(start, attention, seed)}",
+        named | much | {"seed": seed, "run": asdict(run)},
+        fresh.unit,
+        group="errors",
+    )
 
 
 def _swaps(preset: Preset, run: Classification) -> list[Unit]:

@@ -81,17 +81,37 @@ def _swap(found: Row) -> str:
 
 
 def _errors(rows: Sequence[Row]) -> str:
-    """The errors of both estimates inside the models trained with softmax."""
-    said = []
-    exact = [e for e in rows if e["attention"] == "softmax" and e["start"] in vision_error.STARTS]
-    for name in dict.fromkeys(each["estimate_name"] for each in exact):
-        own = [each for each in exact if each["estimate_name"] == name]
-        predicted, observed = (
-            sum(number(each[f"output_{key}"]) for each in own) / len(own)
-            for key in ("predicted", "observed")
-        )
-        said.append(f"{name} {predicted:.3g} predicted, {observed:.3g} observed")
-    return (
-        "Error of the attention's output inside the models trained with softmax, relative to it, "
-        f"means over models: {'; '.join(said)}."
+    """Errors of both estimates: in models trained with softmax, and each in its own models."""
+    rows = [each for each in rows if each["output_fresh"] is not None]
+    exact = [each for each in rows if each["attention"] == "softmax"]
+    own = vision_error.own(rows)
+    said = (
+        f"Inside those trained with softmax: {_means(exact, what, 'predicted', 'fresh')}. Inside "
+        f"those trained with the estimate: {_means(own, what, 'predicted', 'fresh', 'observed')}."
+        for what in ("output", "kernel")
     )
+    return (
+        "Error of the attention's output relative to softmax, means over the models of the first "
+        "seed. {} Error of the kernel matrix, whose prediction is exact in the mean square over "
+        "all draws. {}".format(*said)
+    )
+
+
+SEEN = {
+    "predicted": "predicted",
+    "fresh": "observed with fresh projections",
+    "observed": "with the model's own",
+}
+
+
+def _means(rows: Sequence[Row], what: str, *keys: str) -> str:
+    """Of the output or the kernel, by estimate."""
+    said = []
+    for name in dict.fromkeys(each["estimate_name"] for each in rows):
+        own = [each for each in rows if each["estimate_name"] == name]
+        means = (
+            f"{sum(number(each[f'{what}_{key}']) for each in own) / len(own):.3g} {SEEN[key]}"
+            for key in keys
+        )
+        said.append(f"{name} {', '.join(means)}")
+    return "; ".join(said)

@@ -213,8 +213,9 @@ def test_the_vision_study_says_its_scale_and_what_was_not_run(put, words) -> Non
     assert 'id="experiment-vision"' in page and 'id="experiment-vision-plan"' in page
     assert "The verdicts are about that scale" in page
     assert "Nothing of this was run: no accelerator was at hand." in page
-    assert "none of its 1000 weights changed and nothing trained, at M = 32768: FAVOR+ 86.9" in page
-    assert "FAVOR+ 0.805 predicted, 0.805 observed; FAVOR++ 0.305 predicted, 0.305" in page
+    assert "none of its 1000 weights changed and nothing trained, at M = 4096: FAVOR+ 86.9" in page
+    assert "FAVOR+ 0.8 predicted, 0.8 observed with fresh projections; FAVOR++ 0.3 predict" in page
+    assert "0.3 observed with fresh projections, 0.3 with the model" in page
     assert "Does a smaller error explain accuracy? From scratch, the predicted" in page
     assert "parameters learns Fashion-MNIST on two cores" in page
     # The verdicts of the clock stand with the others.

@@ -48,10 +48,17 @@ def _swap(config: Any) -> dict[str, Any]:
 
 
 def _errors(config: Any) -> dict[str, Any]:
-    def heads(far: float) -> list[list[float]]:
-        return [[far, far], [far, far + 0.02 * config["seed"]]]
+    return {
+        name: {key: [[far, far], [far, far + 0.02 * config["seed"]]] for key in errors.KEYS}
+        for name, far in ERRORS.items()
+    }
 
-    return {name: {key: heads(far) for key in errors.KEYS} for name, far in ERRORS.items()}
+
+def _fresh(config: Any) -> dict[str, Any]:
+    return {
+        name: dict.fromkeys(("output", "kernel"), [[[far, far], [far, far]]] * config["draws"])
+        for name, far in ERRORS.items()
+    }
 
 
 def _speed(config: Any) -> dict[str, Any]:
@@ -69,7 +76,8 @@ def _speed(config: Any) -> dict[str, Any]:
     }
 
 
-MAKERS = {"train": _training, "swap": _swap, "errors": _errors, "speed": _speed}
+MAKERS = {"train": _training, "swap": _swap, "speed": _speed}
+MAKERS |= {"errors": _errors, "fresh": _fresh}
 
 
 def finished(unit: Unit) -> Finished:

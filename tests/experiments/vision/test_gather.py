@@ -20,7 +20,8 @@ def test_units_differ_and_cover_everything(preset: str) -> None:
     units = made.units(preset)
     assert len({unit.name for unit in units}) == len({unit.label for unit in units}) == len(units)
     parts = {unit.config["part"] for unit in units}
-    assert parts == {"pretrain", "scratch", "uptrain", "long", "swap", "errors", "speed"}
+    others = {"pretrain", "swap", "errors", "fresh", "speed"}
+    assert parts == others | {"scratch", "uptrain", "long"}
 
 
 def test_the_laptop_runs_are_those_of_the_plan() -> None:
@@ -69,6 +70,20 @@ def test_curves_end_with_the_last_evaluation() -> None:
     ends = {"step": 2000, "least": 86, "mean": 86.1, "most": 86.2}
     assert row["end"] == pytest.approx(ends) and rows["long", "softmax"]["end"]["step"] == 500
     assert rows["scratch", "elu"]["end"]["least"] == rows["scratch", "elu"]["end"]["most"]
+
+
+def test_errors_of_fresh_draws_are_averaged_over_them() -> None:
+    named = {each.label: each for each in made.everything()}
+    own = named["errors in scratch, FAVOR+, seed 0"]
+    fresh = named["fresh projections in scratch, FAVOR+, seed 0"]
+    fresh.result["favor+"]["output"] = [[[0.0, 0.0], [0.0, 0.0]], [[2.0, 2.0], [2.0, 2.0]]]
+    row, _ = gather.errors([own, fresh])
+    assert row["output_fresh"] == pytest.approx(2**0.5) and row["output_observed"] == 0.8
+    for others in ([], [replace(fresh, result={})]):
+        row, _ = gather.errors([own, *others])
+        assert row["output_fresh"] is None and row["kernel_fresh"] is None
+    other = named["fresh projections in uptrain, FAVOR+, seed 0"]
+    assert gather.errors([own, other])[0]["output_fresh"] is None
 
 
 def test_numbers_of_a_part_of_the_units() -> None:

@@ -17,7 +17,7 @@ from flax import nnx
 from experiments.__main__ import main
 from experiments.experiment import ROOT
 from experiments.training import Config, ConfigError, Diverged, Trained, TrainingError
-from experiments.vision import errors, gather, learning, speed, study, swap, weights
+from experiments.vision import errors, fresh, gather, learning, speed, study, swap, weights
 from experiments.vision.weights import folder
 from tests.experiments.test_killed import kill_repeatedly
 from tests.experiments.training.test_loop import damage
@@ -67,6 +67,8 @@ def test_no_run_diverges_and_all_windows_are_finite(numbers: dict) -> None:
 def test_errors_are_predicted_and_observed(numbers: dict) -> None:
     for row in numbers["errors"]:
         assert row["output_predicted"] > 0 and row["output_observed"] > 0
+        assert 0 < row["output_fresh"] != row["output_observed"]
+        assert 0 < row["kernel_fresh"] != row["kernel_observed"]
     # First order holds where errors are small: 8 features are too few for FAVOR+ here.
     mean = {
         name: sum(r["output_predicted"] for r in numbers["errors"] if r["estimate"] == name)
@@ -151,7 +153,7 @@ def test_what_cannot_be_trained_is_one_sentence(
     assert capsys.readouterr().err == f"vision: {error}\n"
 
 
-@pytest.mark.parametrize("work", [errors.unit, swap.unit])
+@pytest.mark.parametrize("work", [errors.unit, fresh.unit, swap.unit])
 def test_a_diverged_run_stops_no_study(work, monkeypatch: pytest.MonkeyPatch) -> None:
     def diverge(config: Config) -> NoReturn:
         raise Diverged(3, "loss", math.nan)
