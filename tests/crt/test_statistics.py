@@ -108,7 +108,7 @@ def test_all_reduce_has_the_derivatives_of_one_set() -> None:
     rows = np.array([[[1.0, 2.0], [3.0, 0.0]], [[-9.0, -9.0], [-9.0, -9.0]], [[1.0, 4.0], [5, 6]]])
 
     def total(moments: Moments) -> jax.Array:
-        return sum(jnp.sum(leaf) for leaf in jax.tree.leaves(moments))
+        return sum((jnp.sum(leaf) for leaf in jax.tree.leaves(moments)), jnp.zeros(()))
 
     def by_parts(x: jax.Array) -> jax.Array:
         part = jax.vmap(lambda x, mask: moments(x, mask).all_reduce("parts"), axis_name="parts")
