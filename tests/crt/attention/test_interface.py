@@ -52,8 +52,9 @@ def test_fitted_rho_is_that_of_the_mechanism() -> None:
         assert error(found[batch, head], each.rho) <= FLOAT32
 
 
-@pytest.mark.parametrize("length", [fit.SHORT, fit.SHORT + 1, 3 * fit.SHORT + 70])
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+@pytest.mark.parametrize(
+    ("length", "dtype"), [(fit.SHORT + 1, jnp.float32), (3 * fit.SHORT + 70, jnp.bfloat16)]
+)
 def test_rho_of_long_sequences_far_from_the_origin(length: int, dtype) -> None:
     """Means 300 apart on either side of 0, which cancel in ‖q+k‖²: all but the spread, 1.
 

@@ -1,5 +1,7 @@
 """Each dtype against the same estimator in float64, on the same rounded inputs."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,6 @@ from jax import Array
 import crt
 from tests.crt.attention.setups import (
     FLOAT32,
-    MECHANISMS,
     Setup,
     definition,
     double,
@@ -53,9 +54,14 @@ def compare(attend: crt.FavorAttention, dtype: str, is_causal: bool, rho) -> flo
 
 
 @pytest.mark.filterwarnings("ignore:trigonometric features")
-@pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("dtype", LIMITS)
+@pytest.mark.parametrize(
+    ("dtype", "name", "is_causal"),
+    [
+        *itertools.product(LIMITS, ("oprf", "relu"), (False, True)),
+        # The other maps differ in their features alone, which both directions share.
+        *itertools.product(("bfloat16", "float16"), ("pos", "elu", "trig"), (False,)),
+    ],
+)
 def test_unit_scale(dtype: str, name: str, is_causal: bool) -> None:
     attend = crt.FavorAttention(SETUP.features, name)
 

@@ -97,6 +97,7 @@ def test_the_verdict_goes_by_one_error(observed: list[float], ending: str) -> No
     np.testing.assert_array_equal(report.wins, report.needed <= report.num_features)
 
 
+@pytest.mark.filterwarnings("ignore:trigonometric features")
 @pytest.mark.parametrize("name", ["oprf", "trig"])
 def test_a_causal_report_is_that_of_the_causal_call(name: str) -> None:
     attend = crt.FavorAttention(SETUP.features, name)
