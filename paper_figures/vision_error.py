@@ -57,15 +57,14 @@ def _signed(value: float) -> str:
 
 def caption(results: Results) -> str:
     return (
-        "Left: error of the attention's output relative to exact softmax on the queries and keys "
-        "of trained models, RMS over layers and heads, predicted from exact variances and observed "
-        "with fresh draws of the projections, RMS over them; every model of the first seed has one "
-        "filled mark for each estimate. Hollow marks are of the projections that a model was "
-        "trained with, and may have adapted to. Predictions are of first order: one far above 1 "
-        "says that M is too small for the model's large queries and keys, whose outputs are "
-        "averages of values all the same. Right: the accuracy of a model against the error "
-        "observed with the attention and the projections that it was trained with; filled marks "
-        "are trained from scratch, "
+        "Left: error of the kernel matrix relative to exact softmax on the queries and keys of "
+        "trained models, RMS over layers and heads: predicted, which is the RMS over all draws of "
+        "the projections, and observed with fresh ones; every model of the first seed has one "
+        "filled mark for each estimate. Far below the line M is too small for the model's large "
+        "queries and keys: the variance lies in draws too rare to be met. Hollow marks are of the "
+        "projections that a model was trained with, and may have adapted to. Right: the accuracy "
+        "of a model against the error of its attention's output, observed with the projections "
+        "that it was trained with; filled marks are trained from scratch, "
         f"hollow ones uptrained. {_answer(results)}"
     )
 
@@ -101,23 +100,24 @@ def _plain(axis: Axis) -> None:
 
 
 def _compare(axis: Axes, rows: Sequence[Row]) -> None:
+    seen = []
     for name in dict.fromkeys(row["estimate"] for row in rows):
         picked = [row for row in rows if row["estimate"] == name]
         colour, marker, _ = ATTENTION_LOOKS[name]
         marks = {
-            "fresh": [row for row in picked if row["output_fresh"] is not None],
+            "fresh": [row for row in picked if row["kernel_fresh"] is not None],
             "observed": [row for row in picked if row["attention"] == name],
         }
         for kind, own in marks.items():
-            x, y = ([number(row[f"output_{key}"]) for row in own] for key in ("predicted", kind))
+            x, y = ([number(row[f"kernel_{key}"]) for row in own] for key in ("predicted", kind))
             face, label = (colour, picked[0]["estimate_name"]) if kind == "fresh" else (PAPER, None)
             axis.plot(x, y, marker, color=colour, markerfacecolor=face, label=label)
-    ends = [number(row[f"output_{key}"]) for row in rows for key in ("predicted", "observed")]
-    axis.plot([min(ends), max(ends)], [min(ends), max(ends)], color=GREY, linewidth=1.0)
+            seen += y
     axis.set_xscale("log")
     axis.set_yscale("log")
-    _plain(axis.xaxis)
-    _plain(axis.yaxis)
-    axis.set_xlabel("predicted error")
-    axis.set_ylabel("observed error")
+    low, high = min(seen) / 2, max(seen) * 2
+    axis.plot([low, high], [low, high], color=GREY, linewidth=1.0)
+    axis.set_ylim(low, high)
+    axis.set_xlabel("predicted error of the kernel")
+    axis.set_ylabel("observed error of the kernel")
     axis.legend()

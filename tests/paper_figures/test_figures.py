@@ -350,7 +350,7 @@ def test_a_changed_number_of_the_vision_study_reaches_its_figures(put, found) ->
     numbers["curves"][0]["end"]["most"] += 9
     numbers["stability"][0]["windows"][0]["loss_most"] += 1
     numbers["swap"]["rows"][0]["mean"] -= 9
-    numbers["errors"][0]["output_fresh"] *= 2
+    numbers["errors"][0]["kernel_fresh"] *= 2
     timing["speed"][0]["steps"]["softmax"]["most"] *= 2
     (folder / "vision.laptop.json").write_text(json.dumps(numbers))
     (folder / "vision.laptop.timing.json").write_text(json.dumps(timing))
