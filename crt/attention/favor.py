@@ -140,7 +140,7 @@ class FavorAttention:
         q_mask = _query_mask(checks.mask("query_mask", query_mask, None, "", q), k_mask, q)
         checks.shown_finite(query=(q, q_mask), key=(k, k_mask))
         (one, one_mask), (other, other_mask) = fit.pooled(q, q_mask), fit.pooled(k, k_mask)
-        (found,) = fit.rho(one, other, one_mask, other_mask, checks.scale(scale, q.shape[-1]))
+        found = fit.rho(one, other, one_mask, other_mask, checks.scale(scale, q.shape[-1]))[0]
         return found if self.rho_gradient else lax.stop_gradient(found)
 
     def rows(
