@@ -56,8 +56,8 @@ PRESETS: Mapping[str, Size] = {
         (32, 128, 512),
         2000,
     ),
-    # The paper's protocol, on ten splits in the place of one: 57 minutes of CPU time, about half an
-    # hour of two cores.
+    # The paper's protocol, on ten splits in the place of one. Never timed on quiet cores: two
+    # processes had used 54 minutes of CPU time together when ten units were left.
     "paper": Size(
         SETS,
         tuple(range(10)),
