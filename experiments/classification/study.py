@@ -21,13 +21,14 @@ from verification.runs import Unit
 
 CONVERGING = ("trig", "pos", "oprf", "geom")
 LARGEST = ("chess", "nursery", "abalone")
-"""They begin each round, so that no process is left with one of them at the end."""
+"""They come first, so that no process is left with one of them at the end."""
 
 
 def units(size: Size, origins: Origins) -> list[Unit]:
-    """All work of a preset."""
+    """All work of a preset. The units of a set form a group: they share compiled programs."""
     where = {name: vars(each) for name, each in origins.items()}
-    sets = sorted(size.sets, key=lambda name: name not in LARGEST)
+    order = (*LARGEST, *SETS)
+    sets = sorted(size.sets, key=order.index)
     return [
         *(_table(name, seed, size, where[name]) for seed in size.seeds for name in sets),
         *(unit for name in sets for unit in _preparations(name, size, where[name])),
@@ -51,7 +52,7 @@ def _prepared(preparation: tuple[str, str], methods: Sequence[str]) -> dict[str,
 def _table(name: str, seed: int, size: Size, origin: Mapping[str, Any]) -> Unit:
     more = _prepared(_preparation(name, origin), (*PAPER, *BEYOND, *UNCONJUGATED))
     config = _config("table", name, seed, size.draws, origin, **more)
-    return Unit(f"{name}, split {seed}", config, work.evaluate)
+    return Unit(f"{name}, split {seed}", config, work.evaluate, group=name)
 
 
 def _preparation(name: str, origin: Mapping[str, Any]) -> tuple[str, str]:
@@ -68,7 +69,7 @@ def _preparations(name: str, size: Size, origin: Mapping[str, Any]) -> Iterator[
                 more = _prepared(preparation, (*PAPER, *OF_TRIG))
                 config = _config("preparation", name, seed, size.few_draws, origin, **more)
                 label = f"{name}, {' and '.join(preparation)}, split {seed}"
-                yield Unit(label, config, work.evaluate)
+                yield Unit(label, config, work.evaluate, group=name)
 
 
 def _convergence(name: str, size: Size, origin: Mapping[str, Any]) -> Iterator[Unit]:
@@ -76,12 +77,12 @@ def _convergence(name: str, size: Size, origin: Mapping[str, Any]) -> Iterator[U
         more = _prepared(_preparation(name, origin), CONVERGING) | {"features": count}
         seed = size.seeds[0]
         config = _config("convergence", name, seed, size.draws, origin, **more)
-        yield Unit(f"{name}, M = {count}", config, work.converge)
+        yield Unit(f"{name}, M = {count}", config, work.converge, group=name)
 
 
 def _shares(name: str, size: Size, origin: Mapping[str, Any]) -> Unit:
     config = _config("shares", name, size.seeds[0], size.random_splits, origin)
-    return Unit(f"{name}, shares of the majority class", config, work.shares)
+    return Unit(f"{name}, shares of the majority class", config, work.shares, group=name)
 
 
 EXPERIMENT = Experiment(
