@@ -461,6 +461,7 @@ def checks() -> list[Check]:
                 "attention-rho-in-gradient",
                 "attention-rho-lane",
                 "attention-rho-rest",
+                "blocks-fit",
             ),
         ),
         Check(

@@ -105,8 +105,8 @@ class Plan:
         square = np.einsum("tjl,jc,lc->tc", pairs, values, values)
         return mean, square - mean**2
 
-    def run(self, setting: Setting, shift: float = 0.0) -> Outcome:
-        """The worst of all means; `shift` moves what is predicted by so many detectable errors.
+    def run(self, setting: Setting, loss: float = 0.0) -> Outcome:
+        """The worst of all means; for a planted error products lose `loss` detectable parts.
 
         With orthogonal projections a sample is a block's mean, whose variance is at most one
         draw's.
@@ -120,14 +120,14 @@ class Plan:
             MeanTest(m, s, samples, setting.false_alarm / mean.size)
             for m, s in zip(mean.ravel(), variance.ravel(), strict=True)
         ]
-        means = np.array([t.mean + shift * t.detects for t in tests])
-        scales = np.array([t.scale for t in tests])
+        means, scales = np.array([(t.mean, t.scale) for t in tests]).T
+        kept = np.array([1 - loss * t.detects / t.mean for t in tests])
         total = np.zeros(len(tests))
         with jax.enable_x64(True):
             for _ in range(chunks):
                 draws = self.draw(jax.random.key(rng.integers(2**63)), q, k, v)
                 blocks = draws.reshape(QUERIES, -1, block, 2).mean(axis=2).swapaxes(1, 2)
-                values = blocks.reshape(len(tests), -1) - means[:, None]
+                values = kept[:, None] * blocks.reshape(len(tests), -1) - means[:, None]
                 total += np.asarray(influence(scales[:, None] * values)).sum(axis=-1)
         return worst([test.judge(float(sum_)) for test, sum_ in zip(tests, total, strict=True)])
 

@@ -29,11 +29,11 @@ def detectable(samples: int, successes: int) -> float:
 
 
 def two_sided(
-    seen: int, samples: int, ends: tuple[float, float], level: float, note: str, shift: float
+    seen: int, samples: int, ends: tuple[float, float], level: float, note: str
 ) -> Outcome:
-    """Exact binomial test that a probability lies between the ends, moved by shift·detects."""
-    detects = detectable(samples, critical_count(samples, ends[1], level / 2)) - ends[1]
-    low, high = (min(end + shift * detects, 1.0) for end in ends)
+    """Exact binomial test that a probability lies between the ends."""
+    low, high = ends
+    detects = detectable(samples, critical_count(samples, high, level / 2)) - high
     most = critical_count(samples, high, level / 2)
     fewest = samples - critical_count(samples, 1 - low, level / 2)
     share, middle = seen / samples, (low + high) / 2

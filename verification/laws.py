@@ -68,13 +68,13 @@ def count_laws(omega: np.ndarray, singles: list[Any], whole: Any) -> Iterator[La
     yield "sum of coordinates", omega.sum(axis=-1), whole.cdf
 
 
-def run_gaussian(dim: int, orthogonal: bool, setting: Setting, shift: float = 0.0) -> Outcome:
+def run_gaussian(dim: int, orthogonal: bool, setting: Setting, stuck: float = 0.0) -> Outcome:
     """Projections of the exponential mechanisms."""
     omega = draw(crt.PosRF(), dim, orthogonal, setting)
-    return judge(list(gaussian_laws(omega, dim if orthogonal else 1)), setting, False, shift)
+    return judge(list(gaussian_laws(omega, dim if orthogonal else 1)), setting, False, stuck)
 
 
-def run_counts(name: str, setting: Setting, shift: float = 0.0) -> Outcome:
+def run_counts(name: str, setting: Setting, stuck: float = 0.0) -> Outcome:
     """Projections of a discrete mechanism in three dimensions."""
     zeros = np.zeros(3)
     geometric = [stats.nbinom(1, CHANCE)] * 3, stats.nbinom(3, CHANCE)
@@ -92,14 +92,14 @@ def run_counts(name: str, setting: Setting, shift: float = 0.0) -> Outcome:
     }
     mechanism, singles, whole = known[name]
     omega = draw(mechanism, 3, False, setting)
-    return judge(list(count_laws(omega, singles, whole)), setting, True, shift)
+    return judge(list(count_laws(omega, singles, whole)), setting, True, stuck)
 
 
-def judge(found: list[Law], setting: Setting, discrete: bool, shift: float) -> Outcome:
-    """The worst of several laws, which share the false alarms; `shift` as in `judge_law`."""
+def judge(found: list[Law], setting: Setting, discrete: bool, stuck: float) -> Outcome:
+    """The worst of several laws, which share the false alarms; `stuck` as in `judge_law`."""
     share = setting.false_alarm / len(found)
     return worst(
-        [judge_law(draws, cdf, share, discrete, name, shift) for name, draws, cdf in found]
+        [judge_law(draws, cdf, share, discrete, name, stuck) for name, draws, cdf in found]
     )
 
 
@@ -135,5 +135,5 @@ def checks() -> list[Check]:
 
 
 def _faults(name: str, run: Callable[..., Outcome]) -> tuple[tuple[str, Run], ...]:
-    twice = ("twice the detectable error", lambda setting: run(setting, shift=2.0))
+    twice = ("twice the detectable error", lambda setting: run(setting, stuck=2.0))
     return (twice, *planted(run, *PLANTED[name]))

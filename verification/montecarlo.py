@@ -59,17 +59,19 @@ def totals(
     kernel: str,
     block: int,
     square: bool | Array,
+    kept: Array,
 ) -> Array:
     """Σψ of every point (P,). `tests` (3, P): hypothesised mean, scale, and K for squares.
 
-    One program serves means and squares.
+    `kept` (P,), 1 but for planted errors, is the share of the mean or of the variance that the
+    features have. One program serves means and squares.
     """
     x_logs, x_phase = log_features(mechanism, x, omega, "x", kernel)
     y_logs, y_phase = log_features(mechanism, y, omega, "y", kernel)
     products = jnp.exp(x_logs + y_logs) * jnp.real(x_phase * y_phase)
     values = jnp.mean(products.reshape(len(x), -1, block), axis=-1)
     mean, scale, kernel_value = tests[..., None]
-    values = jnp.where(square, (values - kernel_value) ** 2, values)
+    values = kept[:, None] * jnp.where(square, (values - kernel_value) ** 2, values)
     return jnp.sum(influence(scale * (values - mean)), axis=-1)
 
 
@@ -140,7 +142,7 @@ class Plan:
         )
         return np.asarray(shipped) / [m.variance for m in case.moments]
 
-    def sums(self, tests: list[MeanTest], seed: int) -> np.ndarray:
+    def sums(self, tests: list[MeanTest], kept: np.ndarray, seed: int) -> np.ndarray:
         """Σψ of every point (P,), over all chunks."""
         case, total = self.case, np.zeros(len(tests))
         rng = np.random.default_rng([seed, *repr(self).encode()])
@@ -160,22 +162,25 @@ class Plan:
                     case.kernel,
                     self.block,
                     self.square,
+                    kept,
                 )
             )
         return total
 
-    def run(self, setting: Setting, shift: float = 0.0) -> Outcome:
-        """The worst point, in units of its exact moment; `shift` moves what is predicted.
+    def run(self, setting: Setting, loss: float = 0.0) -> Outcome:
+        """The worst point, in units of its exact moment.
 
-        It is a multiple of the error that is detected, planted in the shipped prediction.
+        For a planted error the products lose `loss` times the detectable part of their mean, or of
+        their squared distance from K.
         """
         with jax.enable_x64(True):
             exact = self.tests(self.case, setting.effort, setting.false_alarm)
             tests = [
-                replace(t, mean=float(share) * t.mean + shift * t.detects)
+                replace(t, mean=float(share) * t.mean)
                 for share, t in zip(self.predicted(), exact, strict=True)
             ]
-            sums = self.sums(tests, setting.seed)
+            kept = np.array([1 - loss * t.detects / t.mean for t in exact])
+            sums = self.sums(tests, kept, setting.seed)
         judged = zip(tests, sums, exact, strict=True)
         return worst([relative(test.judge(float(total)), t.mean) for test, total, t in judged])
 

@@ -33,15 +33,20 @@ def _chunked(one: Callable[[Array], Array], keys: Array) -> np.ndarray:
     return np.asarray(jax.jit(lambda k: lax.map(one, k, batch_size=BATCH))(keys))
 
 
-def pair_products(d: int, draws: int, x: Array, y: Array, rho: float, keys: Array) -> np.ndarray:
-    """For each key the means of X, of pairs in full blocks, in the cut one, and across blocks."""
+def pair_products(
+    d: int, draws: int, x: Array, y: Array, rho: float, keys: Array, factor: float
+) -> np.ndarray:
+    """For each key the means of X, of pairs in full blocks, in the cut one, and across blocks.
+
+    `factor` multiplies all products, for planted errors.
+    """
     mechanism, full = crt.OPRF(rho), draws // d
     across = draws**2 - full * d**2 - (draws % d) ** 2
 
     def one(key: Array) -> Array:
         omega = projections.orthogonal(key, draws, d, jnp.float64)
         logs = [mechanism.log_features(p[None], omega, s)[0][0] for p, s in ((x, "x"), (y, "y"))]
-        products = jnp.exp(logs[0] + logs[1])
+        products = factor * jnp.exp(logs[0] + logs[1])
         blocks = products[: full * d].reshape(full, d)
         cut = products[full * d :]
         inside = [jnp.sum(b, -1) ** 2 - jnp.sum(b**2, -1) for b in (blocks, cut)]
@@ -54,13 +59,8 @@ def pair_products(d: int, draws: int, x: Array, y: Array, rho: float, keys: Arra
     return _chunked(one, keys)
 
 
-def pair_tests(
-    law: ExponentialProduct, draws: int, setting: Setting, shift: float
-) -> list[MeanTest]:
-    """Tests of the four means; K² - G comes from the shipped formulas, variances are exact.
-
-    `shift` moves the predicted pair mean in full blocks by a multiple of what is detected.
-    """
+def pair_tests(law: ExponentialProduct, draws: int, setting: Setting) -> list[MeanTest]:
+    """Tests of the four means; K² - G comes from the shipped formulas, variances are exact."""
     d, f = law.d, law.joint
     k, full = f(1), draws // law.d
     in_block = k**2 - float(jnp.exp(formulas.log_orthogonal_gain(law.z, law.n, d)))
@@ -70,26 +70,29 @@ def pair_tests(
     pairs = square / chosen**2 - f(1, 1) ** 2
     mean = (f(2) - k**2) / draws + same_block(draws, d) / draws**2 * (f(1, 1) - k**2)
     samples, level = count(PAIRS, setting), setting.false_alarm / 4
-    tests = [
+    return [
         MeanTest(k, mean, samples, level),
         MeanTest(in_block, pairs / full, samples, level),
         MeanTest(in_block, f(2, 2) - f(1, 1) ** 2, samples, level),
         MeanTest(k**2, f(2) ** 2 - k**4, samples, level),  # at most that of one pair
     ]
-    tests[1] = replace(tests[1], mean=tests[1].mean + shift * tests[1].detects)
-    return tests
 
 
-def by_draws(setting: Setting, shift: float = 0.0) -> Outcome:
-    """Means of products of pairs from the shipped sampler, d = 4, M = 10 = 2·4 + 2."""
+def by_draws(setting: Setting, loss: float = 0.0) -> Outcome:
+    """Means of products of pairs from the shipped sampler, d = 4, M = 10 = 2·4 + 2.
+
+    For a planted error features are so small that pairs in full blocks lose `loss` detectable
+    parts.
+    """
     d, draws, z, n = 4, 10, 2.0, 1.2
     names = ("X", "pairs in full blocks", "pairs in the cut block", "pairs across blocks")
     with jax.enable_x64(True):
         x, y = (jnp.asarray(p) for p in points(d, z, n))
         rho = float(formulas.rho_star(z, d))
-        tests = pair_tests(ExponentialProduct((1 - 1 / rho) / 8, 1, d, z, n), draws, setting, shift)
+        tests = pair_tests(ExponentialProduct((1 - 1 / rho) / 8, 1, d, z, n), draws, setting)
         keys = jax.random.split(jax.random.key(setting.seed), tests[0].samples)
-        values = pair_products(d, draws, x, y, rho, keys)
+        factor = math.sqrt(1 - loss * tests[1].detects / tests[1].mean)
+        values = pair_products(d, draws, x, y, rho, keys, factor)
         outcomes = [
             test.judge(float(jnp.sum(influence(test.scale * (values[:, i] - test.mean)))), names[i])
             for i, test in enumerate(tests)
@@ -111,11 +114,11 @@ def directions(seed: int, number: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     return (omega / lengths[:, None]).reshape(number, d, d), lengths
 
 
-def haar(setting: Setting, shift: float = 0.0) -> Outcome:
+def haar(setting: Setting, stuck: float = 0.0) -> Outcome:
     """Lengths are χ_d; every entry of a block, and along (1, …, 1), has a coordinate's law.
 
     Determinants are ±1 with equal chances, rows orthogonal up to rounding: a product of d terms
-    of a matrix from d reflections has an error below 8d²·eps.
+    of a matrix from d reflections has an error below 8d²·eps. `stuck` as in `judge_law`.
     """
     outcomes, number = [], count(MATRICES, setting)
     dims = (2, 3, 5)
@@ -123,7 +126,7 @@ def haar(setting: Setting, shift: float = 0.0) -> Outcome:
     for d in dims:
         rows, lengths = directions(setting.seed, number, d)
         squares = chi2(d).cdf
-        outcomes.append(judge_law(lengths**2, squares, level, note="lengths", shift=shift))
+        outcomes.append(judge_law(lengths**2, squares, level, note="lengths", stuck=stuck))
 
         def cdf(t: np.ndarray, d: int = d) -> np.ndarray:
             return (1 + np.sign(t) * betainc(0.5, (d - 1) / 2, np.minimum(t**2, 1))) / 2
@@ -131,10 +134,10 @@ def haar(setting: Setting, shift: float = 0.0) -> Outcome:
         along = np.concatenate([rows, np.sum(rows, -1, keepdims=True) / math.sqrt(d)], axis=-1)
         for i, j in np.ndindex(d, d + 1):
             note = f"d = {d}, entry {i}, {j}"
-            outcomes.append(judge_law(along[:, i, j], cdf, level, note=note, shift=shift))
+            outcomes.append(judge_law(along[:, i, j], cdf, level, note=note, stuck=stuck))
         positive = int(np.sum(np.linalg.det(rows) > 0))
         note = f"d = {d}, determinants"
-        outcomes.append(two_sided(positive, number, (0.5, 0.5), level, note, shift))
+        outcomes.append(two_sided(positive, number, (0.5, 0.5), level, note))
         product = np.abs(rows @ rows.swapaxes(1, 2) - np.eye(d))
         top, allowed = float(np.max(product)), 8 * d**2 * EPS
         outcomes.append(Outcome(top <= allowed, top, 0.0, allowed, number, None, "orthogonal rows"))

@@ -22,6 +22,7 @@ MODULES = (
     "streaming",
     "interface",
     "scikit",
+    "layers",
     "sizes",
 )
 

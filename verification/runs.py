@@ -318,7 +318,7 @@ def fingerprint(*places: Path) -> str:
 def manifest(config: Mapping[str, Any], seconds: float, **more: Any) -> dict[str, Any]:
     """How numbers were found: configuration, versions, revision, machine, time."""
     return {
-        "command": " ".join(["python", "-m", *_module(), *sys.argv[1:]]),
+        "command": " ".join(["python", "-m", *_module(), *without_folder(sys.argv[1:])]),
         "config": plain(config),
         "versions": {"python": platform.python_version()} | _versions(),
         "revision": _revision(),
@@ -327,6 +327,17 @@ def manifest(config: Mapping[str, Any], seconds: float, **more: Any) -> dict[str
         "seconds": round(seconds, 1),
         **{key: plain(value) for key, value in more.items()},
     }
+
+
+def without_folder(arguments: Sequence[str]) -> list[str]:
+    """Arguments but for `--out DIR`: where numbers are written says nothing of how they came."""
+    kept, given = [], iter(arguments)
+    for argument in given:
+        if argument == "--out":
+            next(given, None)
+        elif not argument.startswith("--out="):
+            kept.append(argument)
+    return kept
 
 
 def _module() -> list[str]:

@@ -1,8 +1,8 @@
 """More points than one block holds: what is computed block by block, against parts or definitions.
 
 Other checks look at few points, which fit into the first block of everything that is cut. Here the
-rows of an estimate, the columns of a map and the tokens from which ρ is fitted are more than that,
-and `choose` looks at fewer rows than the data has.
+rows of an estimate and the columns of a map are more than that, and `choose` looks at fewer rows
+than the data has.
 """
 
 from typing import Any
@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import crt
-from crt.attention import fit
 from crt.integrations import feature_map
 from verification.attention import LIMIT, apart
 from verification.checks import Check, Outcome, Setting
@@ -22,7 +21,6 @@ from verification.shipped import estimator_variance
 
 DIM, FEATURES, ROWS, COLUMNS = 2, 64, 70, 2100
 """64·2100 features of y leave room for 31 rows of x in one block of an estimate."""
-LONG, HEADS = fit.SHORT + 40, 2
 WIDTH = 2**14
 CHOSEN, POINTS, WANTED = 3, 8, 0.05
 
@@ -54,20 +52,6 @@ def columns(rng: np.random.Generator) -> Row:
     return apart("columns of a map", made(x), parts, LIMIT)
 
 
-def calibrated(rng: np.random.Generator) -> Row:
-    """ρ* at the mean of ‖q_i+k_j‖² over all pairs, for each head."""
-    q, k = rng.normal(size=(2, 1, LONG, HEADS, DIM))
-    # Tokens grow: a block left out changes the mean.
-    growth = np.linspace(0.5, 2, LONG)[:, None, None]
-    q, k = q * growth, k * growth
-    found = crt.FavorAttention(4 * DIM).calibrate(jnp.asarray(q), jnp.asarray(k), scale=1.0)
-    spread = [np.var(each[0], axis=0).sum(axis=-1) for each in (q, k)]
-    middle = np.sum((q[0].mean(axis=0) + k[0].mean(axis=0)) ** 2, axis=-1)
-    z = spread[0] + spread[1] + middle
-    root = np.sqrt((2 * z + DIM) ** 2 + 8 * DIM * z)
-    return apart("ρ of a long sequence", found, (root - 2 * z - DIM) / (4 * z), LONG * LIMIT)
-
-
 def chosen(setting: Setting) -> Outcome:
     """`choose` with few rows of a set against itself.
 
@@ -94,7 +78,7 @@ def sizes(setting: Setting) -> Outcome:
     """Everything that is cut into blocks, with more than one block."""
     rng = np.random.default_rng(setting.seed)
     with jax.enable_x64(True):
-        rows = [*estimates(rng), columns(rng), calibrated(rng)]
+        rows = [*estimates(rng), columns(rng)]
     return outcome(rows, "more points than one block holds")
 
 
@@ -105,9 +89,9 @@ def checks() -> list[Check]:
             "interface-sizes",
             ("interface",),
             "certificate",
-            "estimates, columns and ρ of more points than one block holds",
+            "estimates and columns of more points than one block holds",
             sizes,
-            planted(sizes, "blocks-estimate", "blocks-columns", "blocks-fit"),
+            planted(sizes, "blocks-estimate", "blocks-columns"),
             quick=False,
         ),
         Check(

@@ -134,22 +134,24 @@ def judge_law(
     false_alarm: float,
     discrete: bool = False,
     note: str = "",
-    shift: float = 0.0,
+    stuck: float = 0.0,
 ) -> Outcome:
     """Kolmogorov's distance between independent draws and a law, discrete on the integers or not.
 
     P(sup|F_n - F| > t) ≤ 2e^{-2nt²} for every law; the same inequality at one point gives the
-    distance that is detected. For a planted error the law is moved by `shift` times that distance.
+    distance that is detected. For a planted error the sampler is stuck at the largest of the draws
+    `stuck` times that often, whereby F falls by as much.
     """
-    ordered = np.sort(values)
-    n = len(ordered)
+    n = len(values)
     allowed = hoeffding(n, 1.0, false_alarm)
     detects = allowed + hoeffding(n, 1.0, MISS)
+    # The draws are independent: any part of them will do.
+    values = np.where(np.arange(n) < stuck * detects * n, np.max(values), values)
+    ordered = np.sort(values)
     upper = np.searchsorted(ordered, ordered, side="right") / n
     lower = np.searchsorted(ordered, ordered, side="left") / n
-    moved = shift * detects
-    at = np.minimum(cdf(ordered) + moved, 1)
-    before = np.minimum(cdf(ordered - 1) + moved, 1) if discrete else at
+    at = cdf(ordered)
+    before = cdf(ordered - 1) if discrete else at
     distance = float(np.max(np.maximum(np.abs(upper - at), np.abs(before - lower))))
     return Outcome(distance <= allowed, distance, 0.0, allowed, n, detects, note)
 

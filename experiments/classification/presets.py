@@ -56,8 +56,8 @@ PRESETS: Mapping[str, Size] = {
         (32, 128, 512),
         2000,
     ),
-    # The paper's protocol, on ten splits in the place of one. Never timed on quiet cores: two
-    # processes had used 54 minutes of CPU time together when ten units were left.
+    # The paper's protocol, on ten splits in the place of one. 27 minutes on two cores, by the
+    # manifest in results/.
     "paper": Size(
         SETS,
         tuple(range(10)),

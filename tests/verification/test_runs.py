@@ -332,6 +332,12 @@ def test_fingerprint_sees_every_change(tmp_path: Path) -> None:
     assert len({first, second, fingerprint(room), fingerprint(room / "a.py")}) == 4
 
 
+@pytest.mark.parametrize("folder", [["--out", "/a/b"], ["--out=/a/b"], ["--out"]])
+def test_commands_leave_out_the_folder(monkeypatch: pytest.MonkeyPatch, folder: list[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["name", "--seed", "3", *folder])
+    assert runs.manifest({}, 1.0)["command"].endswith(" --seed 3")
+
+
 def test_manifest_says_how_and_names_no_folder() -> None:
     made = runs.manifest({"seed": 3}, 1.25, data={"a": "b"})
     assert made["config"] == {"seed": 3} and made["data"] == {"a": "b"}

@@ -10,7 +10,7 @@ from jax import lax
 
 from crt import choice, estimate
 from crt.attention import favor, fit, quadratic, report
-from crt.integrations import feature_map, sklearn
+from crt.integrations import feature_map, flax, sklearn
 from verification.faults.attention import tiled
 from verification.faults.fault import Fault, scaled, with_argument
 
@@ -50,6 +50,10 @@ def one_head(original: Any) -> Any:
         return original(*args, head=jnp.zeros_like(head), **rest)
 
     return redraw
+
+
+def first_mask(shown: Any) -> Any:
+    return shown if shown.ndim == 2 else jnp.broadcast_to(shown[:, :1], shown.shape)
 
 
 def longer_heads(original: Any) -> Any:
@@ -183,6 +187,34 @@ INTERFACE = (
         feature_map.FeatureMap,
         "_block",
         lambda f: lambda self, dtype: f(replace(self, stretch=1.01 * self.stretch), dtype),
+    ),
+    Fault(
+        "flax-one-mask",
+        "all heads of a Flax layer get the first one's mask",
+        flax,
+        "key_mask_of",
+        lambda f: lambda *args: first_mask(f(*args)),
+    ),
+    Fault(
+        "flax-one-draw",
+        "all layers of a converted model share projections",
+        flax.FavorAttention,
+        "redraw",
+        lambda f: lambda *args, layer, **rest: f(*args, layer=0, **rest),
+    ),
+    Fault(
+        "flax-lost-rho",
+        "converted layers fit ρ anew in every call",
+        flax,
+        "favor_attention_fn",
+        lambda f: lambda attend, omega, rho=None, **rest: f(attend, omega, None, **rest),
+    ),
+    Fault(
+        "flax-lost-mask",
+        "padding of the example counted in ρ of a converted layer",
+        flax,
+        "_shared_mask",
+        lambda f: lambda *args: jnp.ones_like(f(*args)),
     ),
     Fault(
         "blocks-estimate",
