@@ -43,7 +43,7 @@ types: $(STAMP) ## Check types (pyright)
 	$(BIN)/pyright
 
 unit: $(STAMP) ## Run the test suite (pytest)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 verify: $(STAMP) ## Check the shipped code against every claim, quick budget
 	$(BIN)/python -m verification --budget quick --out build/verification

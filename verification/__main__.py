@@ -24,6 +24,7 @@ from verification.runs import (
     writable,
     write_json,
 )
+from verification.workers import shared_programs
 
 PASSED, FAILED, USAGE, STOPPED, INTERRUPTED = 0, 1, 2, 3, 130
 EPILOG = """Identifiers are claims (thm-tails-iid), checks, formulas (rho_star) and groups:
@@ -136,7 +137,8 @@ def run(options: argparse.Namespace) -> int:
     units = plan.plan(options.only, plan.BUDGETS[options.budget], seed)
     for folder in (out, ledger.path.parent):
         writable(folder)
-    finished = run_units(units, ledger, jobs=options.jobs, quiet=options.quiet, show=describe)
+    with shared_programs():
+        finished = run_units(units, ledger, jobs=options.jobs, quiet=options.quiet, show=describe)
     outcome = report.gather(units, finished)
     outcome |= {"budget": options.budget, "seed": seed, "only": options.only}
     if options.only is None or options.out is not None:

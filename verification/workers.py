@@ -1,10 +1,11 @@
 """Processes that share out work by groups: what one group compiles is compiled once."""
 
 import os
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Any, TypeVar
@@ -39,6 +40,30 @@ class Shares:
         for _ in taken:
             longest.pop()
         return taken
+
+
+@contextmanager
+def shared_programs() -> Iterator[None]:
+    """While processes that start share what they compile, in a folder that is gone afterwards.
+
+    Planted faults make a process forget its programs, most of which have no fault in them and come
+    back from the folder. XLA reports with every one that tuning hints are no features of the
+    machine; that is not shown. What the user has set stays.
+    """
+    with tempfile.TemporaryDirectory(prefix="programs-") as folder:
+        given = {
+            "JAX_COMPILATION_CACHE_DIR": folder,
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        }
+        added = {name: value for name, value in given.items() if name not in os.environ}
+        os.environ.update(added)
+        try:
+            yield
+        finally:
+            for name in added:
+                del os.environ[name]
 
 
 def _end_with_parent() -> None:

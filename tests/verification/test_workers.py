@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from verification.runs import Ledger, RunError, Unit, run_units
-from verification.workers import Shares, run_in_processes
+from verification.workers import Shares, run_in_processes, shared_programs
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,6 +27,18 @@ def test_a_worker_keeps_its_group_and_then_takes_the_end_of_the_longest() -> Non
         None,
         None,
     ]
+
+
+def test_programs_are_shared_in_a_folder_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    with shared_programs():
+        folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+        assert folder.is_dir()
+    assert not folder.exists() and "JAX_COMPILATION_CACHE_DIR" not in os.environ
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", "mine")
+    with shared_programs():
+        assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "mine"
+    assert os.environ["JAX_COMPILATION_CACHE_DIR"] == "mine"
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
