@@ -55,15 +55,16 @@ def shared_programs() -> Iterator[None]:
             "JAX_COMPILATION_CACHE_DIR": folder,
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-            "TF_CPP_MIN_LOG_LEVEL": "3",
         }
-        added = {name: value for name, value in given.items() if name not in os.environ}
-        os.environ.update(added)
+        before = dict(os.environ)
+        # JAX has set a level of its own when it was imported.
+        os.environ.update(given | before | {"TF_CPP_MIN_LOG_LEVEL": "3"})
         try:
             yield
         finally:
-            for name in added:
-                del os.environ[name]
+            for name in (*given, "TF_CPP_MIN_LOG_LEVEL"):
+                os.environ.pop(name)
+                os.environ.update({name: before[name]} if name in before else {})
 
 
 def _end_with_parent() -> None:
