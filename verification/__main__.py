@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
         "--budget",
         choices=plan.BUDGETS,
         default="standard",
-        help="quick takes about 2 and standard 10 minutes on 2 cores, full has ten times standard's "
+        help="quick takes about 2 and standard 10 minutes on 2 cores, full ten times standard's "
         "samples (default: standard); quick keeps a check for every claim and plants no faults",
     )
     made.add_argument("--seed", type=whole, help="repeat a run (default: from the system, printed)")
