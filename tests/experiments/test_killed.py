@@ -1,5 +1,6 @@
 """A run killed at random points ends with the bytes of one that was never disturbed."""
 
+import os
 import secrets
 import shutil
 import signal
@@ -40,10 +41,14 @@ def kill_repeatedly(
 
     Each run is killed after a random number of the units that are left, at a random time of the
     next. Once all are finished, the kill falls anywhere: while it starts, gathers or writes.
-    `forget` is a folder of what the undisturbed run keeps beside its results.
+    `forget` is a folder of what the undisturbed run keeps beside its results. Nor do the others
+    find its compiled programs: their kills are timed by its pace.
     """
+    alone = {k: v for k, v in os.environ.items() if k != "JAX_COMPILATION_CACHE_DIR"}
     start = time.monotonic()
-    subprocess.run(command(module, folder / "whole"), cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(
+        command(module, folder / "whole"), cwd=ROOT, env=alone, check=True, capture_output=True
+    )
     length = time.monotonic() - start
     if forget is not None:
         shutil.rmtree(forget)
@@ -53,7 +58,7 @@ def kill_repeatedly(
     draw, left = np.random.default_rng(seed), []
     for k in range(kills):
         process = subprocess.Popen(
-            command(module, folder / "killed"), cwd=ROOT, stdout=subprocess.DEVNULL
+            command(module, folder / "killed"), cwd=ROOT, env=alone, stdout=subprocess.DEVNULL
         )
         done = lines(killed)
         more = int(draw.integers(1, max(1, (total - done) // (kills - k + 1)), endpoint=True))
@@ -61,7 +66,9 @@ def kill_repeatedly(
         kill(process, killed, min(done + more, total), pause)
         left.append(lines(killed))
     assert any(0 < each < total for each in left), f"no kill by seed {seed} hit the work: {left}"
-    subprocess.run(command(module, folder / "killed"), cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(
+        command(module, folder / "killed"), cwd=ROOT, env=alone, check=True, capture_output=True
+    )
     one, other = ((folder / each / f"{name}.smoke.json") for each in ("whole", "killed"))
     assert other.read_bytes() == one.read_bytes(), f"kills by seed {seed} left {left} of {total}"
     scratch = [path for path in (folder / "killed").rglob(".*") if path.is_file()]
